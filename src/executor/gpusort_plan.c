@@ -74,6 +74,29 @@ refer_to_child(CustomScan *scan)
 	refer_to_columns(scan->scan.plan.targetlist, INDEX_VAR);
 }
 
+CustomScan *
+begin_consumer(const Plan *above, const CustomScan *sort)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.plan = *above;
+	scan->scan.plan.type = T_CustomScan;
+	scan->scan.plan.parallel_aware = sort->scan.plan.parallel_aware;
+	scan->scan.plan.initPlan = list_concat_copy(above->initPlan,
+												sort->scan.plan.initPlan);
+	scan->scan.plan.lefttree = sort->scan.plan.lefttree;
+	scan->custom_exprs = sort->custom_exprs;
+	scan->custom_plans = sort->custom_plans;
+	return scan;
+}
+
+Expr *
+emitted_by_sort(const CustomScan *sort, AttrNumber attno)
+{
+	return list_nth_node(TargetEntry, sort->scan.plan.targetlist,
+						 attno - 1)->expr;
+}
+
 static PlannedSort
 make_planned_sort(int ncolumns, const AttrNumber *attnos, const Oid *operators,
 				  const Oid *collations, const bool *nulls_first)

@@ -24,6 +24,16 @@ extern void emit_child(CustomScan *scan, List *target_list, Plan *child);
 extern void refer_to_child(CustomScan *scan);
 
 /*
+ * Begins a node that stands for a node and the sort right below it.  It has the
+ * identity, costs, parameters and filter of the node above, the init plans of
+ * both, and the child and the expressions of the sort.
+ */
+extern CustomScan *begin_consumer(const Plan *above, const CustomScan *sort);
+
+/* What a sort emits in a column: a column of its child, or a constant. */
+extern Expr *emitted_by_sort(const CustomScan *sort, AttrNumber attno);
+
+/*
  * Makes each column of a target list refer to the column of the same number.
  */
 extern void refer_to_columns(List *target_list, int varno);

@@ -58,8 +58,6 @@ unique_complete(CustomScan *scan, const PlannedSort *sort,
 				int nshared_columns)
 {
 	scan->methods = &unique_scan_methods;
-	/* unlike a sort, the node neither goes back nor keeps marks */
-	scan->flags = 0;
 	scan->custom_private = list_make2(planned_sort_write(sort),
 									  list_make1_int(nshared_columns));
 }

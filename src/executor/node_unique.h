@@ -18,10 +18,10 @@ extern const CustomScanMethods unique_scan_methods;
 extern bool is_gpusort_unique(const Plan *plan);
 
 /*
- * Makes a node of the scan of another one that sorts, and has a limit of one
- * row of each group.  If several processes sort, each emits parts of the order
- * in which no two rows of different parts are equal in the first
- * nshared_columns sort columns.
+ * Completes a node that emits what a sort with a limit of one row of each group
+ * emits, and has the count of that limit as its expression.  If several
+ * processes sort, each emits parts of the order in which no two rows of
+ * different parts are equal in the first nshared_columns sort columns.
  */
 extern void unique_complete(CustomScan *scan, const PlannedSort *sort,
 							int nshared_columns);

@@ -43,14 +43,6 @@ has_unknown_aggregate(Node *node, void *context)
 	return expression_tree_walker(node, has_unknown_aggregate, context);
 }
 
-/* What a sort emits in a column: a column of its child, or a constant. */
-static Expr *
-emitted(const CustomScan *sort, AttrNumber attno)
-{
-	return list_nth_node(TargetEntry, sort->scan.plan.targetlist,
-						 attno - 1)->expr;
-}
-
 /*
  * Lets an expression over the rows of a sort refer to those of its child.  The
  * columns of GROUPING() are columns of groups, which take_group_columns() finds.
@@ -67,12 +59,12 @@ refer_to_sorted(Node *node, CustomScan *sort)
 		ListCell   *cell;
 
 		foreach(cell, function->cols)
-			lfirst_int(cell) = ((const Var *) emitted(sort, lfirst_int(cell)))->varattno;
+			lfirst_int(cell) = ((const Var *) emitted_by_sort(sort, lfirst_int(cell)))->varattno;
 		return (Node *) function;
 	}
 	if (IsA(node, Var) && ((Var *) node)->varno == OUTER_VAR)
 	{
-		Var		   *column = (Var *) copyObject(emitted(sort, ((Var *) node)->varattno));
+		Var		   *column = (Var *) copyObject(emitted_by_sort(sort, ((Var *) node)->varattno));
 
 		if (IsA(column, Var))
 			column->varno = OUTER_VAR;
@@ -95,7 +87,7 @@ take_group_columns(Agg *agg, const CustomScan *sort,
 
 	for (int i = 0; i < agg->numCols; i++)
 	{
-		const Var  *var = (const Var *) emitted(sort, agg->grpColIdx[i]);
+		const Var  *var = (const Var *) emitted_by_sort(sort, agg->grpColIdx[i]);
 		int			column;
 
 		if (!IsA(var, Var))
@@ -133,20 +125,12 @@ static Plan *
 make_node(const Agg *agg, CustomScan *sort,
 		  const PlannedGroupAggregate *planned)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan = begin_consumer(&agg->plan, sort);
 
-	scan->scan.plan = agg->plan;
-	scan->scan.plan.type = T_CustomScan;
-	scan->scan.plan.parallel_aware = sort->scan.plan.parallel_aware;
-	scan->scan.plan.initPlan = list_concat_copy(agg->plan.initPlan,
-												sort->scan.plan.initPlan);
-	scan->scan.plan.lefttree = sort->scan.plan.lefttree;
 	scan->scan.plan.targetlist = copy_columns(planned->agg->plan.targetlist,
 											  INDEX_VAR);
 	scan->scan.plan.qual = NIL;
 	scan->custom_scan_tlist = planned->agg->plan.targetlist;
-	scan->custom_exprs = sort->custom_exprs;
-	scan->custom_plans = sort->custom_plans;
 	scan->custom_private = group_aggregate_write(planned);
 	scan->methods = &group_aggregate_scan_methods;
 	return &scan->scan.plan;

@@ -53,8 +53,8 @@ make_target_list(const Plan *plan, const CustomScan *sort)
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
 
 		if (IsA(entry->expr, Var))
-			entry->expr = list_nth_node(TargetEntry, sort->scan.plan.targetlist,
-										((Var *) entry->expr)->varattno - 1)->expr;
+			entry->expr = emitted_by_sort(sort,
+										  ((Var *) entry->expr)->varattno);
 		target_list = lappend(target_list, entry);
 	}
 	return target_list;
@@ -65,21 +65,14 @@ static Plan *
 make_node(const Plan *above, const CustomScan *sort,
 		  const PlannedSort *planned)
 {
-	CustomScan *scan = makeNode(CustomScan);
-	Plan	   *plan = &scan->scan.plan;
+	CustomScan *scan = begin_consumer(above, sort);
 
-	*scan = *sort;
-	*plan = *above;
-	plan->type = T_CustomScan;
-	plan->parallel_aware = sort->scan.plan.parallel_aware;
-	plan->targetlist = make_target_list(above, sort);
-	plan->lefttree = sort->scan.plan.lefttree;
-	plan->initPlan = list_concat_copy(above->initPlan,
-									  sort->scan.plan.initPlan);
+	scan->scan.plan.targetlist = make_target_list(above, sort);
+	scan->custom_scan_tlist = sort->custom_scan_tlist;
 	unique_complete(scan, planned,
 					is_gpusort_groups(&sort->scan.plan) ?
 					groups_columns(sort) : 0);
-	return plan;
+	return &scan->scan.plan;
 }
 
 Plan *

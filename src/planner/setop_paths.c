@@ -81,6 +81,7 @@ typedef struct PlannedSetop
  * ---- the operation
  */
 
+/* If it is not, the operation has to know the inputs of rows. */
 static inline bool
 is_union(const PlannedSetop *operation)
 {
@@ -305,13 +306,6 @@ estimate_groups(PlannedSetop *operation)
  * ---- what is sorted
  */
 
-/* Does the operation have to know the inputs of rows? */
-static bool
-tells_inputs(const PlannedSetop *operation)
-{
-	return !is_union(operation);
-}
-
 /*
  * A column of this number, as an entry of a target list.  Core labels the
  * columns of set operations by their numbers.
@@ -341,7 +335,7 @@ sorted_columns(const PlannedSetop *operation)
 	}
 	/* core has a column like this, of the same number, before 18 */
 	number++;
-	if (tells_inputs(operation))
+	if (!is_union(operation))
 		columns = lappend(columns,
 						  labelled_column((Expr *) makeVar(0, number, INT4OID, -1,
 														   InvalidOid, 0),
@@ -360,7 +354,7 @@ make_keys(const PlannedSetop *operation)
 	if (keys == NIL)
 		keys = make_pathkeys_for_sortclauses(operation->root,
 											 operation->clause, columns);
-	if (!tells_inputs(operation))
+	if (is_union(operation))
 		return keys;
 	input = makeNode(SortGroupClause);
 	input->tleSortGroupRef = operation->ncolumns + 1;
@@ -413,7 +407,7 @@ append_inputs(const PlannedSetop *operation, List *paths, bool partial)
 
 	foreach(cell, paths)
 	{
-		if (tells_inputs(operation))
+		if (!is_union(operation))
 			lfirst(cell) = number_input(operation, lfirst(cell),
 										foreach_current_index(cell));
 		nworkers = Max(nworkers,
@@ -590,8 +584,9 @@ make_node(const PlannedSetop *operation, SortPath *sort,
 		(size->rows * busiest * operation->ncolumns + path->path.rows);
 	path->path.pathkeys = list_truncate(list_copy(sort->path.pathkeys),
 										operation->ncolumns);
-	path->methods = &union_path_methods;
-	if (!is_union(operation))
+	if (is_union(operation))
+		path->methods = &union_path_methods;
+	else
 	{
 		path->methods = &setop_path_methods;
 		path->custom_private = list_make1_int(operation->kind);
