@@ -1,6 +1,6 @@
-# Restoring and rebuilding by the commands of docs/restore.md. gpusort builds the indexes, in the memory that the
-# commands set, and they are equal to PostgreSQL's own. The commands find the indexes whose order has changed with glibc,
-# and no others.
+# Restoring and rebuilding by the commands of docs/restore.md. They set the server's settings, and put them back. gpusort
+# builds the indexes, in the memory that the commands set, and they are equal to PostgreSQL's own. The commands find the
+# indexes whose order has changed with glibc, and no others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -19,7 +19,7 @@ maintenance_work_mem = '1MB'
 max_parallel_maintenance_workers = 0
 min_parallel_table_scan_size = 0
 max_worker_processes = 16
-max_parallel_workers = 8
+max_parallel_workers = 4
 autovacuum = off
 CONF
 $node->start;
@@ -37,7 +37,7 @@ sub run_block
 	my ($out, $err) = ('', '');
 	local $ENV{PGHOST} = $node->host;
 	local $ENV{PGPORT} = $node->port;
-	my $commands = "cd '$directory'\n$settings\n" . ($further // '') . "\n" . $document->commands($name);
+	my $commands = "cd '$directory'\n{\n$settings\n} >settings\n" . ($further // '') . "\n" . $document->commands($name);
 	ok(IPC::Run::run([ 'bash', '-e', '-o', 'pipefail', '-c', $commands ], '<', \undef, '>', \$out, '2>', \$err), $name) or diag($err);
 	return $out;
 }
@@ -97,6 +97,22 @@ my $indexes = () = of_indexes('shop', '1') =~ /\|1$/mg;
 is($indexes, 9, 'there are indexes');
 
 #
+# Settings for a large restore
+#
+
+# what ALTER SYSTEM has set
+my $of_server = "SELECT name, setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf' ORDER BY name";
+my $current = "SELECT current_setting('max_parallel_workers'), current_setting('max_wal_size')";
+$node->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET max_wal_size = '1536MB'", 'ALTER SYSTEM SET work_mem = 1234', 'SELECT pg_reload_conf()';
+$node->poll_query_until('postgres', "SELECT current_setting('work_mem') = '1234kB'") or die 'not reloaded';
+my ($before, $before_restore) = ($node->safe_psql('postgres', $of_server), $node->safe_psql('postgres', $current));
+run_block('Settings of the server');
+like(slurp_file("$directory/settings"), qr/^-c maintenance_work_mem=[1-9]\d*MB -c gpusort\.work_mem=-1 -c max_parallel_maintenance_workers=2$/, 'settings are computed');
+$node->poll_query_until('postgres', "SELECT current_setting('max_wal_size') = '8GB'") or die 'not reloaded';
+is($node->safe_psql('postgres', $current), '8|8GB', 'the server has the settings');
+like($node->safe_psql('postgres', $of_server), qr/^autovacuum\|off$/m, 'and no autovacuum');
+
+#
 # Dump and restore
 #
 
@@ -111,6 +127,11 @@ $node->safe_psql('postgres', 'DROP DATABASE shop_restored');
 run_block('Restore', 'PGOPTIONS="$PGOPTIONS -c gpusort.enable=off"');
 $node->safe_psql('shop_restored', GpusortCluster::PAGES_FUNCTION);
 is($pages, of_indexes('shop_restored', 'pages(c.oid)'), 'the indexes are those of a restore without gpusort, page by page');
+
+run_block('Putting the settings back');
+is($node->safe_psql('postgres', $of_server), $before, 'ALTER SYSTEM has set what it had set before');
+$node->poll_query_until('postgres', "SELECT current_setting('max_wal_size') = '1536MB'") or die 'not reloaded';
+is($node->safe_psql('postgres', $current), $before_restore, 'and the server has its old settings');
 like($node->safe_psql('postgres', $document->commands('Bytes a row in the builds so far')), qr/^[1-9]\d*\|\d+\|0$/, 'what a row takes');
 
 #
