@@ -96,6 +96,9 @@ $explain->is_shown($refusals[0], $node->pg_version < 18 ? $refused =~ s/.*^(?=Wh
 
 $explain->is_shown('Different pairs', run_sql($explain, 'Different pairs'));
 
+my @ways = run_sql($worth, 'The same statement three ways') =~ /(GpuSort|Execution Time)/g;
+is("@ways", 'Execution Time GpuSort Execution Time GpuSort Execution Time', 'one statement three ways');
+
 my $spilled = $node->safe_psql('shop', <<'SQL');
 SET gpusort.device = host;
 SET gpusort.work_mem = '4MB';
@@ -110,12 +113,12 @@ $memory->is_shown('Sort Method: radix sort, merge of 40 runs', join("\n", $spill
 
 SKIP:
 {
-	my @blocks = ([ $readme, 'What sorts' ], [ $faq, 'What sorts, of all statements' ], [ $faq, 'What sorts, of one statement' ]);
+	my @blocks = ([ $readme, 'What sorts' ], [ $faq, 'What sorts, of all statements' ], [ $faq, 'What sorts, of one statement' ], [ $worth, 'What your statements would gain' ]);
 	my $is_there = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'");
 	unless ($is_there)
 	{
 		$_->[0]->commands($_->[1]) foreach @blocks;
-		skip 'pg_stat_statements is not installed', 6;
+		skip 'pg_stat_statements is not installed', 8;
 	}
 	$node->append_conf('postgresql.conf', $of_server =~ s/'gpusort'/'pg_stat_statements, gpusort'/r);
 	$node->restart;
@@ -124,7 +127,8 @@ SKIP:
 	my %expected = (
 		'What sorts' => qr/$of_all.*$of_one/s,
 		'What sorts, of all statements' => $of_all,
-		'What sorts, of one statement' => $of_one);
+		'What sorts, of one statement' => $of_one,
+		'What your statements would gain' => qr/$of_all.*by the planner's costs/s);
 	like(run_sh(@$_), $expected{ $_->[1] }, "$_->[1]: the sorts") foreach @blocks;
 }
 
