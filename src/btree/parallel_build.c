@@ -387,6 +387,7 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 	shared->separately = separately;
 	shared->host_only = host_only;
 	shared->expected_rows = expected_rows;
+	shared_order_init(&shared->order);
 	parallel_write_init(&shared->write);
 
 	build = palloc0(sizeof(ParallelBuild));
@@ -500,8 +501,8 @@ parallel_build_share(ParallelBuild *build, RowOrder *order, Size limit)
 									 order->store->memory,
 									 build_processes_workers(build->processes) + 1);
 	if (ring_bytes > limit ||
-		!shared_order_copy(&shared->order, order, build->collector,
-						   limit - ring_bytes))
+		!shared_order_set(&shared->order, order, build->collector,
+						  limit - ring_bytes))
 		return false;
 	if (parallel_write_make_ring(&shared->write))
 		return true;
@@ -540,6 +541,7 @@ parallel_build_end(ParallelBuild *build)
 {
 	/* unless something else has been decided */
 	leader_decision_make(&build->team->parts.decision, WORK_NONE);
+	shared_order_drop(&build->shared->order);
 	merged_runs_end(&build->merge);
 	member_runs_close(&build->runs);
 	WaitForParallelWorkersToFinish(build->processes->context);

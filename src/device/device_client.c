@@ -734,21 +734,28 @@ receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 }
 
 bool
-device_client_perform(DeviceClient *client, uint64 nrows,
-					  uint64 *sort_microseconds)
+device_client_begin_sort(DeviceClient *client, uint64 nrows)
 {
 	Message		message = {.kind = MSG_SORT};
 
 	message.u.sort.nrows = nrows;
-	if (!send_message(client, &message) ||
-		!receive_after_keys(client, &message, host_sort_milliseconds(nrows)))
+	client->nrows = nrows;
+	return send_message(client, &message);
+}
+
+bool
+device_client_await_sort(DeviceClient *client, uint64 *sort_microseconds)
+{
+	Message		message;
+
+	if (!receive_after_keys(client, &message,
+							host_sort_milliseconds(client->nrows)))
 		return false;
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
 	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
-	client->nrows = nrows;
 	client->nordered = 0;
 	count_job(client, false);
 	return true;

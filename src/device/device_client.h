@@ -69,7 +69,7 @@ extern bool device_client_again(DeviceClient *client, const KeyShape *shape,
 extern bool device_client_await_turn(DeviceClient *client, uint64 milliseconds);
 
 /*
- * After device_client_perform(): the names of the devices that have sorted,
+ * After device_client_await_sort(): the names of the devices that have sorted,
  * and of the method.  The strings live as long as the client.
  */
 extern const char *device_client_device(const DeviceClient *client);
@@ -81,9 +81,13 @@ extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
 /* Sends the batch that device_client_next_batch() has made last. */
 extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 
-/* Sorts the nrows rows; to be called after the last batch was sent. */
-extern bool device_client_perform(DeviceClient *client, uint64 nrows,
-								  uint64 *sort_microseconds);
+/*
+ * The first function begins to sort the nrows rows, after the last batch was
+ * sent; the second waits until they are sorted.
+ */
+extern bool device_client_begin_sort(DeviceClient *client, uint64 nrows);
+extern bool device_client_await_sort(DeviceClient *client,
+									 uint64 *sort_microseconds);
 
 /* Entries of the order in one part, at the most. */
 #define ORDER_PART_ENTRIES	(CHUNK_BYTES / sizeof(uint32))

@@ -519,8 +519,35 @@ serve_interrupts(void *argument)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/* Makes room where the owner of the job wants the order; NULL if there is none. */
 static uint32 *
-sort_in_process(SortJob *job)
+make_room(OrderRoom *room, uint64 nrows)
+{
+	return room == NULL ? NULL : (room->entries = room->make(room, nrows));
+}
+
+uint32 *
+order_room_allocate(OrderRoom *room, uint64 nrows)
+{
+	uint32	   *entries = make_room(room, nrows);
+	Size		bytes = Max(nrows, 1) * sizeof(uint32);
+
+	if (entries != NULL)
+		return entries;
+	entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	(void) huge_pages_advise(entries, bytes);
+	return entries;
+}
+
+void
+order_room_free(const OrderRoom *room, uint32 *entries)
+{
+	if (room == NULL || entries != room->entries)
+		pfree(entries);
+}
+
+static uint32 *
+sort_in_process(SortJob *job, OrderRoom *room)
 {
 	HostKeys	keys = {
 		.shape = job->shape,
@@ -530,6 +557,7 @@ sort_in_process(SortJob *job)
 	};
 	Size		bytes = Max(keys.nrows, 1) * sizeof(HostSortEntry);
 	HostSortEntry *entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	uint32	   *place = make_room(room, keys.nrows);
 	uint32	   *order;
 
 	(void) huge_pages_advise(entries, bytes);
@@ -537,18 +565,34 @@ sort_in_process(SortJob *job)
 	job->on_device = false;
 	job->device = "host";
 	job->method = "radix sort";
+	if (place != NULL)
+	{
+		memcpy(place, order, keys.nrows * sizeof(uint32));
+		pfree(entries);
+		return place;
+	}
 
 	/* the order is at the start of the entries; give the rest back */
 	return repalloc_huge(order, Max(keys.nrows, 1) * sizeof(uint32));
 }
 
-bool
-sort_job_perform_on_device(SortJob *job)
+/* Lets gpusortd begin to sort; false if it is lost. */
+static bool
+begin_on_device(SortJob *job)
 {
-	if ((job->batch.nrows > 0 &&
-		 !device_client_push(job->client, &job->batch)) ||
-		!device_client_perform(job->client, sort_job_nrows(job),
-							   &job->device_microseconds))
+	if ((job->batch.nrows == 0 ||
+		 device_client_push(job->client, &job->batch)) &&
+		device_client_begin_sort(job->client, sort_job_nrows(job)))
+		return true;
+	report_lost(job);
+	return false;
+}
+
+/* Waits until gpusortd has sorted; false if it is lost. */
+static bool
+end_on_device(SortJob *job)
+{
+	if (!device_client_await_sort(job->client, &job->device_microseconds))
 	{
 		report_lost(job);
 		return false;
@@ -557,6 +601,12 @@ sort_job_perform_on_device(SortJob *job)
 	job->device = device_client_device(job->client);
 	job->method = device_client_method(job->client);
 	return true;
+}
+
+bool
+sort_job_perform_on_device(SortJob *job)
+{
+	return begin_on_device(job) && end_on_device(job);
 }
 
 bool
@@ -615,16 +665,18 @@ fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 }
 
 static uint32 *
-sort_on_device(SortJob *job)
+sort_on_device(SortJob *job, OrderRoom *room)
 {
 	uint64		nrows = sort_job_nrows(job);
-	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
-											   Max(nrows, 1) * sizeof(uint32));
+	uint32	   *order;
 
-	(void) huge_pages_advise(order, nrows * sizeof(uint32));
-	if (sort_job_perform_on_device(job) && fetch_order(job, order, nrows))
+	if (!begin_on_device(job))
+		return NULL;
+	/* new memory takes time, in which the device sorts */
+	order = order_room_allocate(room, nrows);
+	if (end_on_device(job) && fetch_order(job, order, nrows))
 		return order;
-	pfree(order);
+	order_room_free(room, order);
 	return NULL;
 }
 
@@ -652,9 +704,10 @@ sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
 }
 
 uint32 *
-sort_job_perform(SortJob *job)
+sort_job_perform(SortJob *job, OrderRoom *room)
 {
 	if (job->state == JOB_QUEUED && !end_queueing(job))
 		return NULL;
-	return job->state == JOB_ON_DEVICE ? sort_on_device(job) : sort_in_process(job);
+	return job->state == JOB_ON_DEVICE ? sort_on_device(job, room) :
+		sort_in_process(job, room);
 }

@@ -84,12 +84,32 @@ extern void sort_job_stay(SortJob *job);
  */
 extern bool sort_job_make_room(SortJob *job);
 
+/* Room for an order, where the owner of the job wants to have it. */
+typedef struct OrderRoom
+{
+	/*
+	 * Returns room for nrows entries, which stays the room's; NULL if there
+	 * is none.  A device sorts meanwhile.  Called again with as many rows if
+	 * a device was lost.
+	 */
+	uint32	   *(*make) (struct OrderRoom *room, uint64 nrows);
+	uint32	   *entries;		/* what make() has returned last */
+} OrderRoom;
+
 /*
- * Sorts, and returns the order: sort_job_nrows() entries, allocated in the
- * current memory context.  NULL if the keys were lost with the device, or if
+ * Returns memory for the entries of an order: in the room, if there is one,
+ * otherwise allocated in the current memory context.  order_room_free() frees
+ * it, unless it is the room's.
+ */
+extern uint32 *order_room_allocate(OrderRoom *room, uint64 nrows);
+extern void order_room_free(const OrderRoom *room, uint32 *entries);
+
+/*
+ * Sorts, and returns the order: sort_job_nrows() entries, in memory of
+ * order_room_allocate().  NULL if the keys were lost with the device, or if
  * the order does not have each row once.  The user can cancel meanwhile.
  */
-extern uint32 *sort_job_perform(SortJob *job);
+extern uint32 *sort_job_perform(SortJob *job, OrderRoom *room);
 
 /*
  * The same in steps, for a job that gpusortd has.  The first function sorts;

@@ -266,7 +266,8 @@ sort_together(GpuSortState *state)
 	(void) join_team(state, NULL);
 	MemoryContextSwitchTo(caller_context);
 	nrows = put_rows(state);
-	state->sort = row_sort_of_team(state->team);
+	state->sort = row_sort_of_team(state->team,
+								   state->scan.gather_merge != NULL);
 	state->has_senders =
 		row_sort_prepare(state->sort, state->scan.gather_merge != NULL ?
 						 WORK_SEND_PARTS : WORK_WRITE_PARTS) == WORK_SEND_PARTS;

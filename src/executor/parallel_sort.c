@@ -292,6 +292,14 @@ wished_work(const ParallelSort *sort)
 	}
 }
 
+/* Are all participants likely to emit slices of the order? */
+static bool
+expects_slices(const ParallelSort *sort)
+{
+	return sort->nbeside == 0 &&
+		(sort->emission == EMIT_PARTS || sort->emission == EMIT_PARTS_TO_COUNT);
+}
+
 /* Lets other participants see the reports. */
 static void
 share_report(ParallelSort *sort)
@@ -307,11 +315,14 @@ share_report(ParallelSort *sort)
 	pg_atomic_write_u32(&shared->sorted, 1);
 }
 
-/* Makes the order of a team's rows, in the elected participant. */
+/*
+ * Makes the order of a team's rows, in the elected participant.  in_slices: all
+ * participants are likely to emit slices of the order.
+ */
 static RowSort *
-make_sort(Team *team, bool wants_places)
+make_sort(Team *team, bool in_slices, bool wants_places)
 {
-	RowSort    *sort = row_sort_of_team(team);
+	RowSort    *sort = row_sort_of_team(team, in_slices);
 
 	if (wants_places)
 		row_sort_want_places(sort);
@@ -329,7 +340,7 @@ make_orders_beside(ParallelSort *sort)
 		beside->nnulls = pg_atomic_read_u64(&shared_beside(sort, i)->nnulls);
 		if (beside->team == NULL)
 			continue;
-		beside->sort = make_sort(beside->team, beside->wants_places);
+		beside->sort = make_sort(beside->team, false, beside->wants_places);
 		(void) row_sort_prepare(beside->sort, WORK_WRITE_PARTS);
 		row_sort_announce(beside->sort);
 	}
@@ -344,7 +355,7 @@ make_order(ParallelSort *sort)
 {
 	uint64		ngroups;
 
-	sort->sort = make_sort(sort->team, sort->wants_places);
+	sort->sort = make_sort(sort->team, expects_slices(sort), sort->wants_places);
 	if (row_sort_prepare(sort->sort, wished_work(sort)) != WORK_EMIT_PARTS)
 	{
 		row_sort_announce(sort->sort);
@@ -477,7 +488,7 @@ parallel_sort_get_ready(ParallelSort *sort)
 	begin_teams(sort);
 	if (team_is_undecided(shared_team(sort, 0)))
 		join_teams(sort);
-	if (team_await(shared_team(sort, 0)) == WORK_EMIT_PARTS)
+	if (team_await(sort->team) == WORK_EMIT_PARTS)
 		begin_parts(sort);
 	else
 		sort_progress_end(sort->progress);

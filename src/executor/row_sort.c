@@ -695,10 +695,10 @@ sort_team_natively(RowSort *sort)
 }
 
 RowSort *
-row_sort_of_team(Team *team)
+row_sort_of_team(Team *team, bool in_slices)
 {
 	const TeamRows *rows = team_rows(team);
-	bool		by_keys = team_order(team);
+	bool		by_keys = team_order(team, in_slices);
 	RowSort    *sort = create_sort(rows->descriptor, rows->columns,
 								   rows->ncolumns, rows->bound, false);
 

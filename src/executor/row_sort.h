@@ -80,7 +80,7 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
  * announces the work to the other members.  Then rows can be fetched, unless
  * all members emit parts.
  */
-extern RowSort *row_sort_of_team(Team *team);
+extern RowSort *row_sort_of_team(Team *team, bool in_slices);
 extern TeamWork row_sort_prepare(RowSort *sort, TeamWork wish);
 extern void row_sort_announce(RowSort *sort);
 

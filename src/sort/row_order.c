@@ -155,6 +155,15 @@ row_order_drop_keys(RowOrder *order)
 	order->job = NULL;
 }
 
+/* Frees the order that has been made, if there is one. */
+static void
+free_entries(RowOrder *order)
+{
+	if (order->entries != NULL)
+		order_room_free(order->room, order->entries);
+	order->entries = NULL;
+}
+
 void
 row_order_restart(RowOrder *order, RowStore *store)
 {
@@ -163,9 +172,7 @@ row_order_restart(RowOrder *order, RowStore *store)
 	Assert(store->nrows == 0);
 	order->store = store;
 	order->keys_lost = false;
-	if (order->entries != NULL)
-		pfree(order->entries);
-	order->entries = NULL;
+	free_entries(order);
 	if (order->ties != NULL)
 		pfree(order->ties);
 	order->ties = NULL;
@@ -533,7 +540,7 @@ perform_job(RowOrder *order, Size limit)
 {
 	do
 	{
-		order->entries = sort_job_perform(order->job);
+		order->entries = sort_job_perform(order->job, order->room);
 		if (order->entries == NULL)
 			make_keys_again(order, KEY_JOB_LOST);
 		order->memory = order->store->memory + row_order_memory(order);
@@ -564,7 +571,7 @@ keep_order(RowOrder *order, Size limit)
 	order->memory = order->store->memory + bytes;
 	if (order->memory > limit && nrows > 1)
 		return false;
-	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	order->entries = order_room_allocate(order->room, nrows);
 	for (uint64 row = 0; row < nrows; row++)
 		order->entries[row] = row;
 	note_without_job(order, METHOD_IN_ORDER);
@@ -699,9 +706,14 @@ settle_order(RowOrder *order, Size limit)
 		ereport(LOG,
 				(errmsg("gpusort: falling back to PostgreSQL's sort"),
 				 errdetail("Sort keys contradict comparisons under a collation of this sort.")));
-		pfree(order->entries);
-		order->entries = NULL;
+		free_entries(order);
 	}
+}
+
+void
+row_order_set_room(RowOrder *order, OrderRoom *room)
+{
+	order->room = room;
 }
 
 bool

@@ -86,6 +86,7 @@ typedef struct RowOrder
 	TupleTableSlot *slot;		/* slot for keys of stored rows, or NULL */
 
 	/* when the order has been made */
+	OrderRoom  *room;			/* where the caller wants the entries, or NULL */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
 	bool		has_ties;		/* ORDER_TIE is set where a row is equal to
@@ -220,6 +221,12 @@ extern void row_order_change_layout(RowOrder *order);
 
 /* Adopts the shared layout, if there is one, and makes all keys again if it has changed. */
 extern void row_order_adopt_layout(RowOrder *order);
+
+/*
+ * Says where the entries are to be, before row_order_make(); the room must
+ * stay.
+ */
+extern void row_order_set_room(RowOrder *order, OrderRoom *room);
 
 /*
  * Makes the order, after the last row.  False if the store and the order would

@@ -41,16 +41,29 @@ leader_decision_make(LeaderDecision *decision, TeamWork work)
 	ConditionVariableBroadcast(&decision->made);
 }
 
+void
+leader_decision_wake(LeaderDecision *decision)
+{
+	ConditionVariableBroadcast(&decision->made);
+}
+
 TeamWork
-leader_decision_await(LeaderDecision *decision)
+leader_decision_await_or(LeaderDecision *decision, pg_atomic_uint32 *wake)
 {
 	static uint32 wait_event = 0;
 
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("GpusortDecision");
-	while (leader_decision_is_open(decision))
+	while (leader_decision_is_open(decision) &&
+		   (wake == NULL || pg_atomic_read_u32(wake) == 0))
 		ConditionVariableSleep(&decision->made, wait_event);
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
 	return pg_atomic_read_u32(&decision->work);
+}
+
+TeamWork
+leader_decision_await(LeaderDecision *decision)
+{
+	return leader_decision_await_or(decision, NULL);
 }

@@ -50,4 +50,12 @@ extern void leader_decision_make(LeaderDecision *decision, TeamWork work);
 /* Waits for the decision, in another member, and returns it. */
 extern TeamWork leader_decision_await(LeaderDecision *decision);
 
+/*
+ * The same, but returns WORK_UNDECIDED as soon as "wake" is not 0.  The
+ * collector calls leader_decision_wake() when it has set that.
+ */
+extern TeamWork leader_decision_await_or(LeaderDecision *decision,
+										 pg_atomic_uint32 *wake);
+extern void leader_decision_wake(LeaderDecision *decision);
+
 #endif							/* GPUSORT_LEADER_DECISION_H */

@@ -453,6 +453,6 @@ member_sort_has_runs(const MemberSort *sort)
 bool
 member_sort_is_shared(const MemberSort *sort)
 {
-	return !member_sort_has_runs(sort) &&
+	return sort->unsorted == NULL && !member_sort_has_runs(sort) &&
 		!row_store_has_rows(sort->external.store);
 }

@@ -136,8 +136,9 @@ extern bool member_sort_perform(MemberSort *sort);
 extern MinimalTuple member_sort_take_back(MemberSort *sort);
 
 /*
- * For the collector, after member_sort_perform(): whether the rows are in
- * runs, and whether all rows are in shared memory.
+ * For the collector: whether the rows are in runs, after
+ * member_sort_perform(); and whether all rows are in shared memory, after the
+ * last row.
  */
 extern bool member_sort_has_runs(const MemberSort *sort);
 extern bool member_sort_is_shared(const MemberSort *sort);

@@ -4,15 +4,18 @@
  *	  The order of rows in shared memory, for all processes that sort together.
  *
  * The rows of all processes lie where each process has put them
- * (row_deposit.c).  The collector has the order of the rows: their numbers.
- * It copies the order to shared memory.
+ * (row_deposit.c).  The collector makes the order of the rows: their numbers.
+ * When it has all rows, it makes room for the order in shared memory, into
+ * which the order comes.  If memory is too small as long as there are keys, the
+ * collector makes room when the keys are gone, and copies the order.
  *
  * Beside the order is a table of the rows' places by row number, with the rows
  * that the order leaves out, too.  The rows of a batch lie one behind the
- * other, and each tells its length.  So all processes fill the table together:
- * each that maps the order takes some batches, looks for the next row behind
- * each row, and waits until the table is complete.  For the collector alone
- * that would take a good part of the time in which all emit the rows.
+ * other, and each tells its length.  So all processes fill the table together,
+ * in the best case while a device sorts: each takes some batches, and looks for
+ * the next row behind each row.  Who wants to read rows waits until the table
+ * is complete.  For the collector alone that would take a good part of the time
+ * in which all emit the rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,6 +45,8 @@ typedef struct NumberedSequence
  */
 struct OrderHead
 {
+	uint64		nplaced;		/* rows for which the order has room, and that
+								 * have places */
 	uint32		nsequences;
 	pg_atomic_uint32 next;		/* first sequence that no process has taken */
 	pg_atomic_uint32 nfound;	/* sequences whose rows have places */
@@ -64,12 +69,21 @@ order_bytes(uint64 nrows)
 	return MAXALIGN(nrows * sizeof(uint32));
 }
 
+/* Returns the bytes of all that the segment has. */
+static Size
+segment_bytes(const RowSequences *sequences, uint64 nplaced)
+{
+	return head_bytes(sequences->count) + order_bytes(nplaced) +
+		nplaced * sizeof(uint64);
+}
+
 /* Fills the head. */
 static void
-make_head(OrderHead *head, const RowSequences *sequences)
+make_head(OrderHead *head, const RowSequences *sequences, uint64 nplaced)
 {
 	uint32		row = 0;
 
+	head->nplaced = nplaced;
 	head->nsequences = sequences->count;
 	pg_atomic_init_u32(&head->next, 0);
 	pg_atomic_init_u32(&head->nfound, 0);
@@ -88,43 +102,77 @@ make_head(OrderHead *head, const RowSequences *sequences)
 	}
 }
 
-bool
-shared_order_copy(SharedOrder *shared, RowOrder *order,
-				  const RowCollector *collector, Size limit)
+/* Returns the entries of the order, behind the head. */
+static uint32 *
+entries_of(OrderHead *head)
+{
+	return (uint32 *) ((char *) head + head_bytes(head->nsequences));
+}
+
+void
+shared_order_init(SharedOrder *shared)
+{
+	memset(shared, 0, sizeof(SharedOrder));
+	pg_atomic_init_u32(&shared->has_room, 0);
+	shared->segment = DSM_HANDLE_INVALID;
+}
+
+/* Returns the segment if this process has it mapped, otherwise NULL. */
+static dsm_segment *
+find_mapping(const SharedOrder *shared)
+{
+	return shared->segment == DSM_HANDLE_INVALID ? NULL :
+		dsm_find_mapping(shared->segment);
+}
+
+uint32 *
+shared_order_make_room(SharedOrder *shared, const RowCollector *collector,
+					   uint64 nrows, Size limit)
 {
 	const RowSequences *sequences = row_collector_sequences(collector);
+	dsm_segment *segment = find_mapping(shared);
+	Size		bytes = segment_bytes(sequences, nrows);
+
+	if (segment != NULL)
+		return entries_of(dsm_segment_address(segment));
+	segment = bytes > limit ? NULL : shared_memory_create(bytes);
+	if (segment == NULL)
+		return NULL;
+	/* find_mapping() finds it */
+	dsm_unpin_mapping(segment);
+	shared->segment = dsm_segment_handle(segment);
+	make_head(dsm_segment_address(segment), sequences, nrows);
+	pg_write_barrier();
+	pg_atomic_write_u32(&shared->has_room, 1);
+	return entries_of(dsm_segment_address(segment));
+}
+
+bool
+shared_order_set(SharedOrder *shared, RowOrder *order,
+				 const RowCollector *collector, Size limit)
+{
 	uint64		nrows = order->nentries;
 	uint64		nplaced = order->store->nrows;
-	Size		bytes = head_bytes(sequences->count) + order_bytes(nrows) +
-		nplaced * sizeof(uint64);
 	Size		used = order->store->memory + nplaced * sizeof(uint32);
-	dsm_segment *segment;
-	char	   *address;
+	uint32	   *entries;
 
 	shared->nrows = nrows;
 	shared->row_bytes = row_store_row_bytes(order->store);
 	if (nrows == 0)
 		return true;
-
-	if (used + bytes > limit)
+	entries = shared_order_make_room(shared, collector, nplaced,
+									 limit - Min(limit, used));
+	if (entries == NULL)
 		return false;
-	segment = shared_memory_create(bytes);
-	if (segment == NULL)
-		return false;
-	/* ordered_rows_map() finds it */
-	dsm_unpin_mapping(segment);
-	shared->segment = dsm_segment_handle(segment);
-	address = dsm_segment_address(segment);
-	make_head((OrderHead *) address, sequences);
-	memcpy(address + head_bytes(sequences->count), order->entries,
-		   nrows * sizeof(uint32));
+	if (order->entries != entries)
+		memcpy(entries, order->entries, nrows * sizeof(uint32));
 	return true;
 }
 
 void
 shared_order_drop(SharedOrder *shared)
 {
-	dsm_segment *segment = dsm_find_mapping(shared->segment);
+	dsm_segment *segment = find_mapping(shared);
 
 	if (segment != NULL)
 		dsm_detach(segment);
@@ -171,22 +219,68 @@ find_share(OrderedRows *rows, OrderHead *head, SharedRowBytes row_bytes)
 	return count;
 }
 
-/* Finds the places of all rows, together with other processes. */
+/* Takes part in finding the places of all rows. */
 static void
-find_places(OrderedRows *rows, OrderHead *head, SharedRowBytes row_bytes)
+help_to_find(OrderedRows *rows, OrderHead *head, SharedRowBytes row_bytes)
 {
-	static uint32 wait_event = 0;
 	uint32		count = find_share(rows, head, row_bytes);
 
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("GpusortPlaces");
 	if (count > 0 &&
 		pg_atomic_add_fetch_u32(&head->nfound, count) == head->nsequences)
 		ConditionVariableBroadcast(&head->found);
+}
+
+/* Waits until the places of all rows have been found. */
+static void
+await_places(OrderHead *head)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortPlaces");
 	while (pg_atomic_read_u32(&head->nfound) < head->nsequences)
 		ConditionVariableSleep(&head->found, wait_event);
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
+}
+
+/*
+ * Maps the room, unless it is mapped, and the rows; NULL if they are gone.
+ */
+static OrderHead *
+map_room(OrderedRows *rows, const SharedOrder *shared, RowSegments *segments)
+{
+	dsm_segment *segment = find_mapping(shared);
+	OrderHead  *head;
+
+	memset(rows, 0, sizeof(OrderedRows));
+	rows->segments = segments;
+	if (segment == NULL)
+		segment = rows->segment = dsm_attach(shared->segment);
+	if (segment == NULL || !row_segments_map(segments))
+	{
+		ordered_rows_unmap(rows);
+		return NULL;
+	}
+	head = dsm_segment_address(segment);
+	rows->order = entries_of(head);
+	rows->places = (uint64 *) ((char *) rows->order +
+							   order_bytes(head->nplaced));
+	return head;
+}
+
+void
+shared_order_find_rows(SharedOrder *shared, RowSegments *segments,
+					   SharedRowBytes row_bytes)
+{
+	OrderedRows rows;
+	OrderHead  *head;
+
+	pg_read_barrier();
+	head = map_room(&rows, shared, segments);
+	if (head != NULL)
+		help_to_find(&rows, head, row_bytes);
+	/* rows.segment stays mapped for find_mapping() */
 }
 
 bool
@@ -194,27 +288,16 @@ ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
 				 RowSegments *segments, SharedRowBytes row_bytes)
 {
 	OrderHead  *head;
-	char	   *order;
 
 	memset(rows, 0, sizeof(OrderedRows));
 	rows->segments = segments;
 	if (shared->nrows == 0)
 		return true;
-
-	/* the process that has made the segment has it mapped already */
-	rows->segment = dsm_find_mapping(shared->segment);
-	if (rows->segment == NULL)
-		rows->segment = dsm_attach(shared->segment);
-	if (rows->segment == NULL || !row_segments_map(segments))
-	{
-		ordered_rows_unmap(rows);
+	head = map_room(rows, shared, segments);
+	if (head == NULL)
 		return false;
-	}
-	head = dsm_segment_address(rows->segment);
-	order = (char *) head + head_bytes(head->nsequences);
-	rows->order = (const uint32 *) order;
-	rows->places = (uint64 *) (order + order_bytes(shared->nrows));
-	find_places(rows, head, row_bytes);
+	help_to_find(rows, head, row_bytes);
+	await_places(head);
 	return true;
 }
 

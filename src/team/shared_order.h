@@ -11,30 +11,61 @@
 #include "sort/row_order.h"
 #include "team/row_collector.h"
 
-/* An order that is shared, in the parallel context; all zeros before. */
+/* An order that is shared, in the parallel context. */
 typedef struct SharedOrder
 {
+	pg_atomic_uint32 has_room;	/* true: the segment is there */
 	dsm_handle	segment;		/* segment with the order (OrderHead) */
 	uint64		nrows;			/* rows of the order */
 	Size		row_bytes;		/* bytes of a row, on average */
 } SharedOrder;
 
-/*
- * Copies an order to shared memory, with what it takes to find the rows.  The order has dropped its keys, and has
- * only rows that the collector has collected.  Returns false if there is no
- * memory, or if rows, order and copy would take more than "limit" bytes.
- */
-extern bool shared_order_copy(SharedOrder *shared, RowOrder *order,
-							  const RowCollector *collector, Size limit);
+/* Initializes the state, when no process uses it. */
+extern void shared_order_init(SharedOrder *shared);
 
 /*
- * Unmaps the copy in the process that has made it, unless it is unmapped
- * already.  The copy goes if no other process has it mapped.
+ * Makes room in shared memory for the order of all rows that the collector has
+ * collected, and for what it takes to find these rows.  From then on other
+ * processes can find them.  Returns the room for the entries, the same if it
+ * has been made before; NULL if there is no memory, or if it would take more
+ * than "limit" bytes.
+ */
+extern uint32 *shared_order_make_room(SharedOrder *shared,
+									  const RowCollector *collector,
+									  uint64 nrows, Size limit);
+
+/* Returns true when there is room: other processes can find the rows. */
+static inline bool
+shared_order_has_room(SharedOrder *shared)
+{
+	return pg_atomic_read_u32(&shared->has_room) != 0;
+}
+
+/*
+ * Shares an order.  Unless its entries are in the room already, makes room,
+ * and copies them.  The order has dropped its keys, and has only rows that the
+ * collector has collected.  Returns false if there is no memory, or if rows,
+ * order and copy would take more than "limit" bytes.
+ */
+extern bool shared_order_set(SharedOrder *shared, RowOrder *order,
+							 const RowCollector *collector, Size limit);
+
+/*
+ * Unmaps the room in a process that has made it, or has found rows.  It goes
+ * if no other process has it mapped.
  */
 extern void shared_order_drop(SharedOrder *shared);
 
 /* Returns the bytes that a row takes in shared memory. */
 typedef Size (*SharedRowBytes) (const void *row);
+
+/*
+ * Takes this process's share of finding the rows, when there is room, and
+ * before there is an order.  Maps the rows into "segments".  The room stays
+ * mapped until shared_order_drop().
+ */
+extern void shared_order_find_rows(SharedOrder *shared, RowSegments *segments,
+								   SharedRowBytes row_bytes);
 
 /* The beginning of the segment. */
 typedef struct OrderHead OrderHead;
@@ -43,7 +74,8 @@ typedef struct OrderHead OrderHead;
 typedef struct OrderedRows
 {
 	const RowSegments *segments;
-	dsm_segment *segment;		/* segment of the order; NULL without rows */
+	dsm_segment *segment;		/* segment of the order, if it was not mapped
+								 * before; otherwise NULL */
 	const uint32 *order;		/* numbers of the rows */
 	uint64	   *places;			/* places of the rows, by their numbers */
 } OrderedRows;
@@ -57,7 +89,7 @@ extern bool ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
 							 RowSegments *segments,
 							 SharedRowBytes row_bytes);
 
-/* Unmaps the order, but not the rows. */
+/* Unmaps the order, unless it was mapped before, but not the rows. */
 extern void ordered_rows_unmap(OrderedRows *rows);
 
 /* Returns the row of this entry of the order. */

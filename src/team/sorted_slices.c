@@ -61,6 +61,13 @@ verify_order(RowOrder *order)
 	}
 }
 
+void
+shared_slices_init(SharedSlices *shared)
+{
+	shared_order_init(&shared->order);
+	shared->slice_rows = 0;
+}
+
 uint64
 shared_slices_even(uint64 nrows, int nmembers)
 {
@@ -79,7 +86,7 @@ shared_slices_share(SharedSlices *shared, SharedParts *parts,
 	shared->slice_rows = slice_rows;
 	shared_parts_set(parts, false, (nrows + slice_rows - 1) / slice_rows,
 					 nrows);
-	return shared_order_copy(&shared->order, order, collector, limit);
+	return shared_order_set(&shared->order, order, collector, limit);
 }
 
 /* A row of a group, and the maker that knows its groups. */
@@ -184,6 +191,12 @@ static Size
 shared_bytes(const void *row)
 {
 	return MAXALIGN(((const MinimalTupleData *) row)->t_len);
+}
+
+void
+shared_slices_find_rows(SharedSlices *shared, RowSegments *segments)
+{
+	shared_order_find_rows(&shared->order, segments, shared_bytes);
 }
 
 /*

@@ -20,12 +20,14 @@ typedef struct SharedSlices
 	uint64		slice_rows;		/* nominal rows of a slice */
 } SharedSlices;
 
+/* Initializes the state, when no process uses it. */
+extern void shared_slices_init(SharedSlices *shared);
+
 /* Returns the nominal rows of a slice, if nmembers members emit all slices. */
 extern uint64 shared_slices_even(uint64 nrows, int nmembers);
 
 /*
- * Copies the order to shared memory, and divides it into slices of slice_rows
- * rows.  The order has only rows that the collector has collected.  Returns
+ * Shares the order, and divides it into slices of slice_rows rows.  The order has only rows that the collector has collected.  Returns
  * false if there is no memory, or if rows and order would take more than
  * "limit" bytes.
  */
@@ -33,6 +35,13 @@ extern bool shared_slices_share(SharedSlices *shared, SharedParts *parts,
 								RowOrder *order,
 								const RowCollector *collector,
 								uint64 slice_rows, Size limit);
+
+/*
+ * Takes this process's share of finding the rows of the slices, while the
+ * order is made (shared_order_find_rows()).
+ */
+extern void shared_slices_find_rows(SharedSlices *shared,
+									RowSegments *segments);
 
 /*
  * Makes a maker of slices.  Their rows are minimal tuples, valid until the

@@ -109,6 +109,7 @@ struct Team
 	bool		by_keys;		/* the rows of all are sorted */
 	TeamWork	work;			/* what will be announced */
 	MergedRuns	merge;			/* the runs of all */
+	OrderRoom	room;			/* where the order is to be, if it is shared */
 	PartReader *slices;			/* reader of slices, some of which members
 								 * send, or NULL */
 };
@@ -171,7 +172,7 @@ set_terms(TeamShared *shared, const TeamTerms *terms)
 	shared->terms = *terms;
 	shared->limits = divide_memory(terms);
 	pg_atomic_init_u64(&shared->nleft_out, 0);
-	memset(&shared->slices, 0, sizeof(SharedSlices));
+	shared_slices_init(&shared->slices);
 	shared_parts_init(&shared->parts);
 	shared->sends_slices = shared->limits.rows > 0 &&
 		sending_pays(nworkers, terms->expected_to_send);
@@ -389,14 +390,62 @@ take_rest(Team *team)
 		pg_atomic_read_u64(&team->shared->nleft_out);
 }
 
+/* Returns the memory for rows and their order in shared memory. */
+static Size
+memory_of_slices(Team *team)
+{
+	TeamShared *shared = team->shared;
+	Size		limit = shared->limits.rows;
+	Size		bytes_of_senders = shared->terms.elects ? 0 :
+		shared_parts_helpers(&shared->parts) * SENDER_BYTES;
+
+	return limit - Min(limit, bytes_of_senders);
+}
+
+/*
+ * Makes room for the order in shared memory, while there are keys, and lets the
+ * other members find the rows meanwhile.
+ */
+static uint32 *
+make_room(OrderRoom *room, uint64 nrows)
+{
+	Team	   *team = (Team *) ((char *) room - offsetof(Team, room));
+	TeamShared *shared = team->shared;
+	const RowOrder *order = team->sort.external.order;
+	Size		limit = memory_of_slices(team);
+	Size		used = order->store->memory + row_order_memory(order);
+	uint32	   *entries = shared_order_make_room(&shared->slices.order,
+												 team->collector, nrows,
+												 limit - Min(limit, used));
+
+	if (entries != NULL)
+		leader_decision_wake(&shared->parts.decision);
+	return entries;
+}
+
+/* May the order be shared, before it is made? */
+static bool
+may_share_order(const Team *team)
+{
+	TeamShared *shared = team->shared;
+
+	return team->shares_order && member_sort_is_shared(&team->sort) &&
+		(shared->terms.elects ||
+		 sending_pays(shared_parts_helpers(&shared->parts),
+					  team->sort.external.order->store->nrows));
+}
+
 bool
-team_order(Team *team)
+team_order(Team *team, bool in_slices)
 {
 	instr_time	filled;
 
 	take_rest(team);
 	team->report.fill_microseconds = microseconds_since(team->started);
 	INSTR_TIME_SET_CURRENT(filled);
+	team->room.make = make_room;
+	if (in_slices && may_share_order(team))
+		row_order_set_room(team->sort.external.order, &team->room);
 	team->by_keys = member_sort_perform(&team->sort);
 	team->report.sort_microseconds = microseconds_since(filled);
 	return team->by_keys;
@@ -465,19 +514,17 @@ prepare_merge(Team *team, TeamWork wish)
 }
 
 /*
- * Copies the order to shared memory, and divides it into slices.  Returns
- * false if there is not enough memory.
+ * Shares the order, and divides it into slices.  Returns false if there is not
+ * enough memory.
  */
 static bool
-share_order(Team *team, uint64 slice_rows, Size bytes_of_senders)
+share_order(Team *team, uint64 slice_rows)
 {
 	TeamShared *shared = team->shared;
-	Size		limit = shared->limits.rows;
 
-	return limit >= bytes_of_senders &&
-		shared_slices_share(&shared->slices, &shared->parts,
-							team->sort.external.order, team->collector,
-							slice_rows, limit - bytes_of_senders);
+	return shared_slices_share(&shared->slices, &shared->parts,
+							   team->sort.external.order, team->collector,
+							   slice_rows, memory_of_slices(team));
 }
 
 /* Prepares slices for all members to emit; false if memory is too small. */
@@ -487,7 +534,7 @@ prepare_to_emit(Team *team)
 	uint64		nrows = team->sort.external.order->nentries;
 
 	return share_order(team, shared_slices_even(nrows,
-												team->shared->terms.nparticipants), 0);
+												team->shared->terms.nparticipants));
 }
 
 /*
@@ -504,8 +551,7 @@ prepare_to_receive(Team *team)
 	PartMaker  *maker;
 
 	if (!team->shares_order || !sending_pays(nhelpers, order->nentries) ||
-		!share_order(team, Max(SLICE_BYTES / Max(row_bytes, 1), 1),
-					 nhelpers * SENDER_BYTES))
+		!share_order(team, Max(SLICE_BYTES / Max(row_bytes, 1), 1)))
 		return false;
 	maker = slice_maker_begin(&shared->slices, team->segments, NULL);
 	team->slices = part_reader_begin_sent(&shared->parts, maker, SENDER_BYTES,
@@ -626,12 +672,24 @@ send_slices(Team *team)
 	maker->methods->end(maker, false);
 }
 
+TeamWork
+team_await(Team *team)
+{
+	SharedSlices *slices = &team->shared->slices;
+	LeaderDecision *decision = &team->shared->parts.decision;
+
+	if (leader_decision_await_or(decision, &slices->order.has_room) ==
+		WORK_UNDECIDED)
+		shared_slices_find_rows(slices, team->segments);
+	return leader_decision_await(decision);
+}
+
 void
 team_work(Team *team)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
 	SharedParts *parts = &team->shared->parts;
-	TeamWork	work = leader_decision_await(&parts->decision);
+	TeamWork	work = team_await(team);
 
 	if (work == WORK_SEND_PARTS && !parts->of_runs)
 		send_slices(team);
@@ -644,12 +702,6 @@ bool
 team_is_undecided(TeamShared *shared)
 {
 	return leader_decision_is_open(&shared->parts.decision);
-}
-
-TeamWork
-team_await(TeamShared *shared)
-{
-	return leader_decision_await(&shared->parts.decision);
 }
 
 /*
@@ -706,6 +758,7 @@ team_leave(Team *team)
 		part_reader_end(team->slices);
 	merged_runs_end(&team->merge);
 	member_sort_end(&team->sort);
+	shared_order_drop(&team->shared->slices.order);
 	row_segments_end(team->segments);
 	MemoryContextDelete(team->context);
 }

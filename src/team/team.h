@@ -101,11 +101,12 @@ extern void team_finish(Team *team);
 
 /*
  * Waits, in the collector, until all members have finished, and sorts their
- * rows.  Returns false if they cannot be sorted by keys.  Then
+ * rows.  With in_slices all members are likely to be wanted to emit or send
+ * slices of the order; then they find the rows meanwhile.  Returns false if they cannot be sorted by keys.  Then
  * team_take_back() returns the rows of all, in any order, one a call, and NULL
  * after the last one.  A row is valid until the next call.
  */
-extern bool team_order(Team *team);
+extern bool team_order(Team *team, bool in_slices);
 extern MinimalTuple team_take_back(Team *team);
 
 /*
@@ -174,8 +175,11 @@ extern void team_work(Team *team);
 /* Returns true until the collector has decided. */
 extern bool team_is_undecided(TeamShared *shared);
 
-/* Waits for the decision, and returns it. */
-extern TeamWork team_await(TeamShared *shared);
+/*
+ * Waits for the decision, and returns it.  Meanwhile finds the rows of slices,
+ * once there is room for the order.
+ */
+extern TeamWork team_await(Team *team);
 
 /*
  * Returns a reader of the parts that this member takes, after the decision
