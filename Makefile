@@ -133,6 +133,7 @@ OBJS = \
 	src/planner/plan_unique.o \
 	src/planner/plan_windows.o \
 	src/planner/query_aggregates.o \
+	src/planner/repeated_work.o \
 	src/planner/setop_paths.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \

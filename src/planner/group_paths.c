@@ -45,6 +45,7 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "cost/sort_choice.h"
 #include "cost/sort_cost.h"
 #include "executor/node_groups.h"
 #include "planner/aggregate_paths.h"
@@ -52,6 +53,7 @@
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
 #include "planner/hash_paths.h"
+#include "planner/repeated_work.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -62,6 +64,25 @@
  * part: with the host engine 0.1 to 0.35 (docs/notes/2026-11-windows.md).
  */
 #define EVALUATED_PART	0.3
+
+Grouped
+group_paths_begin(PlannerInfo *root, const RelOptInfo *input,
+				  RelOptInfo *relation)
+{
+	Grouped		grouped = {
+		.root = root,
+		.relation = relation,
+		.serial = input->cheapest_total_path
+	};
+
+	if (input->partial_pathlist == NIL)
+		return grouped;
+	grouped.partial = linitial(input->partial_pathlist);
+	grouped.repeated = repeated_work_cost(grouped.partial,
+										  group_paths_participants(&grouped),
+										  grouped.serial);
+	return grouped;
+}
 
 double
 group_paths_participants(const Grouped *grouped)
@@ -197,6 +218,8 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	path = group_paths_above(create_sort_path(root, grouped->relation, input,
 											  pathkeys, NO_BOUND),
 							 &size, participants, *busiest);
+	path->path.startup_cost += grouped->repeated;
+	path->path.total_cost += grouped->repeated;
 	path->custom_private = write_group_keys(ngroup_keys);
 	path->methods = &groups_path_methods;
 	return &path->path;
@@ -249,19 +272,48 @@ add_with_gather(const Grouped *grouped, Path *partial)
 }
 
 /*
- * The same for a path that competes with hashing: it takes the place of core's
- * paths whose hashing takes longer.
+ * Is a path in no order hardly cheaper than one in order?  That counts in a
+ * subquery with joins: the query around it may merge in that order, and hash
+ * otherwise, and it rests on estimates behind the joins.
+ */
+static bool
+order_may_be_worth_more(const Grouped *grouped, const Path *unordered)
+{
+	ListCell   *cell;
+
+	if (grouped->root->parent_root == NULL ||
+		!IS_JOIN_REL(grouped->serial->parent))
+		return false;
+	foreach(cell, grouped->relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (path->pathkeys != NIL &&
+			DISABLED_NODES(path) <= DISABLED_NODES(unordered) &&
+			workers_hardly_gain(unordered->total_cost, path->total_cost))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The same for a path of groups by these expressions, which competes with
+ * hashing: it takes the place of core's paths whose hashing takes longer.
  */
 static void
-add_before_hashing(const Grouped *grouped, Path *partial)
+add_before_hashing(const Grouped *grouped, Path *partial, List *groups)
 {
 	RelOptInfo *relation = grouped->relation;
-	Path	   *gathered;
+	Path	   *gathered = group_paths_gather(grouped, partial);
 
+	if (hash_paths_may_be_better(grouped->root, relation, grouped->serial, groups,
+								 gathered))
+		return;
 	add_partial_path(relation, partial);
 	if (!list_member_ptr(relation->partial_pathlist, partial))
 		return;
-	gathered = group_paths_gather(grouped, partial);
+	if (order_may_be_worth_more(grouped, gathered))
+		return;
 	hash_paths_drop(grouped->root, relation, gathered, 0);
 	add_path(relation, gathered);
 }
@@ -632,7 +684,9 @@ add_distinct_paths(const Grouped *grouped)
 		create_unique_path(root, relation, sorted, ngroup_keys,
 						   clamp_row_est(rows / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
-	add_before_hashing(grouped, path);
+	add_before_hashing(grouped, path,
+					   get_sortgrouplist_exprs(root->parse->distinctClause,
+											   root->processed_tlist));
 
 	sorted = sort_paths_make(root, relation, grouped->serial, keys, NO_BOUND);
 	if (sorted == NULL || !root->parse->hasDistinctOn)
@@ -686,7 +740,8 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	path = sort_paths_group(root, relation, sorted, extra,
 							clamp_row_est(ngroups / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
-	add_before_hashing(grouped, path);
+	add_before_hashing(grouped, path,
+					   get_sortgrouplist_exprs(clause, extra->targetList));
 
 	/* groups that can be hashed have this path already */
 	sorted = hashable ? NULL :
@@ -710,11 +765,7 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 	/* it takes less time than core expects */
 		sort_paths_find_incremental(sort_paths_cheapest(output)) != NULL)
 		return;
-	grouped.root = root;
-	grouped.relation = output;
-	grouped.serial = input->cheapest_total_path;
-	grouped.partial = linitial(input->partial_pathlist);
-
+	grouped = group_paths_begin(root, input, output);
 	if (stage == UPPERREL_WINDOW)
 		add_window_paths(&grouped);
 	else if (stage == UPPERREL_DISTINCT)

@@ -19,7 +19,13 @@ typedef struct Grouped
 	RelOptInfo *relation;		/* relation of the groups */
 	Path	   *serial;			/* cheapest path of the input */
 	Path	   *partial;		/* cheapest partial path of the input, or NULL */
+	Cost		repeated;		/* of what its participants repeat
+								 * (repeated_work.h) */
 } Grouped;
+
+/* Returns the rows of a relation's input, without a partial path if there is none. */
+extern Grouped group_paths_begin(PlannerInfo *root, const RelOptInfo *input,
+								 RelOptInfo *relation);
 
 /* The participants of the partial path, by the rows of each. */
 extern double group_paths_participants(const Grouped *grouped);

@@ -20,4 +20,14 @@
 extern void hash_paths_drop(PlannerInfo *root, RelOptInfo *relation,
 							const Path *sorted, Cost sorted_more);
 
+/*
+ * Returns whether core may expect far too many groups by these expressions, and
+ * a path in which workers hash first may well be better than this one, which
+ * sorts the rows of "input".
+ */
+extern bool hash_paths_may_be_better(PlannerInfo *root,
+									 const RelOptInfo *relation,
+									 const Path *input, List *groups,
+									 const Path *sorted);
+
 #endif							/* GPUSORT_HASH_PATHS_H */

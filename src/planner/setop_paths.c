@@ -39,6 +39,7 @@
 #include "executor/node_unique.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
+#include "planner/repeated_work.h"
 #include "planner/setop_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
@@ -594,6 +595,23 @@ make_node(const PlannedSetop *operation, SortPath *sort,
 	return &path->path;
 }
 
+/* The cost of what processes repeat below the inputs' partial paths. */
+static Cost
+cost_repeated(const PlannedSetop *operation, double participants)
+{
+	Cost		cost = 0;
+	ListCell   *cell;
+
+	foreach(cell, operation->inputs)
+	{
+		const RelOptInfo *input = lfirst(cell);
+
+		cost += repeated_work_cost(linitial(input->partial_pathlist),
+								   participants, input->cheapest_total_path);
+	}
+	return cost;
+}
+
 /* The partial path; NULL if gpusort does not do the sort. */
 static Path *
 make_together(const PlannedSetop *operation)
@@ -604,6 +622,8 @@ make_together(const PlannedSetop *operation)
 	SortSize	size;
 	double		participants;
 	double		busiest;
+	Cost		repeated;
+	Path	   *path;
 
 	if (paths == NIL || !sort_paths_join_equals(operation->keys))
 		return NULL;
@@ -617,12 +637,14 @@ make_together(const PlannedSetop *operation)
 	busiest = group_paths_busiest_share(operation->ngroups,
 										operation->largest_part,
 										participants);
-	return project_result(operation,
-						  make_node(operation,
-									create_sort_path(operation->root, relation,
-													 input, operation->keys,
-													 NO_BOUND),
-									&size, participants, busiest));
+	path = make_node(operation,
+					 create_sort_path(operation->root, relation, input,
+									  operation->keys, NO_BOUND),
+					 &size, participants, busiest);
+	repeated = cost_repeated(operation, participants);
+	path->startup_cost += repeated;
+	path->total_cost += repeated;
+	return project_result(operation, path);
 }
 
 /*

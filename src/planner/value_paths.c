@@ -409,7 +409,7 @@ make_row_together(const Grouped *grouped, const QueryAggregates *all,
 	Path	   *values = project_all(grouped->root, grouped->partial, all);
 	const QueryOrder *first = linitial(all->orders);
 	int			nsorts = count_sorts(all);
-	Cost		total = values->total_cost +
+	Cost		total = values->total_cost + grouped->repeated +
 		cost_others(grouped->root, all, values->rows, 1);
 	Path	   *sort;
 	ListCell   *cell;
@@ -447,6 +447,7 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 	double		participants = group_paths_participants(grouped);
 	double		busiest;
 	SortSize	size;
+	Cost		input;
 	Cost		startup;
 	Cost		total;
 	Path	   *sort;
@@ -457,10 +458,11 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 	sort = (Path *) create_sort_path(root, values->parent, values,
 									 order->sort_keys, NO_BOUND);
 	busiest = group_paths_busiest(grouped, all->groups);
+	input = values->total_cost + grouped->repeated;
 	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
 	return make_aggregate(root, grouped->relation, sort, all, extra,
-						  values->total_cost + startup,
-						  values->total_cost + total +
+						  input + startup,
+						  input + total +
 						  cost_values(all, order, rows * busiest) +
 						  cost_others(root, all, rows * busiest,
 									  all->ngroups * busiest),
@@ -640,7 +642,7 @@ void
 value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 				const GroupPathExtraData *extra)
 {
-	Grouped		grouped = {root, relation, input->cheapest_total_path};
+	Grouped		grouped = group_paths_begin(root, input, relation);
 	QueryAggregates all;
 	SortsInside inside;
 	Cost		selection = 0;
@@ -654,11 +656,8 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		!query_aggregates_find(root, relation, grouped.serial, extra, &all))
 		return;
 	alone = make_alone(&grouped, &all, extra, &selection);
-	if (relation->consider_parallel && input->partial_pathlist != NIL)
-	{
-		grouped.partial = linitial(input->partial_pathlist);
+	if (relation->consider_parallel && grouped.partial != NULL)
 		together = make_together(&grouped, &all, extra);
-	}
 	if (alone == NULL && together == NULL)
 		return;
 	inside = cost_of_core(root, &all, grouped.serial);

@@ -318,5 +318,38 @@ SET max_parallel_workers_per_gather = 0;
 RESET enable_hashagg;
 DROP TABLE buckets;
 
+-- what each worker would repeat, the groups of a subquery, keeps workers out
+CREATE TABLE facts WITH (parallel_workers = 2) AS
+SELECT i id, i % 50000 k, i * 79 % 10007 h, i v, i % 300 d, i::numeric n FROM generate_series(1, 300000) i;
+CREATE TABLE days WITH (parallel_workers = 2) AS SELECT i d, i / 2 week, i % 13 m FROM generate_series(1, 20000) i;
+ANALYZE facts, days;
+RESET ALL;
+SET gpusort.device = host;
+SET gpusort.min_rows = 0;
+SET gpusort.enable_aggregates = off;
+SET work_mem = '64MB';
+SELECT nodes('SELECT f.k, f.h, count(*), sum(v) FROM facts f JOIN (SELECT k FROM facts GROUP BY k HAVING sum(v) > 100) s USING (k) GROUP BY 1, 2')
+	~ 'Parallel Seq Scan -> Hash -> Aggregate' repeated;
+SELECT nodes('SELECT f.k, f.h, count(*), sum(v) FROM facts f JOIN (SELECT k FROM facts WHERE v < 1000 GROUP BY k HAVING sum(v) > 100) s USING (k) GROUP BY 1, 2')
+	~ 'Parallel GpuSortGroups' hardly_repeated;
+-- groups of a subquery with joins do not lose their order for little, as the join above would rest on estimates
+SET gpusort.min_rows = 5000;
+SET enable_hashagg = off;
+SET seq_page_cost = 20;
+SELECT nodes('SELECT count(*) FROM (SELECT k, h FROM facts JOIN days USING (d) WHERE m = 3 AND id <= 100000 GROUP BY 1, 2) a
+	FULL JOIN (SELECT k, h FROM facts f JOIN days ON f.h = days.d WHERE m = 3 GROUP BY 1, 2) b USING (k, h)') ~ 'Merge Join' in_order;
+RESET seq_page_cost;
+RESET enable_hashagg;
+SET gpusort.min_rows = 0;
+-- a join leaves few of the groups that core expects, so workers hash
+SET work_mem = '1MB';
+CREATE FUNCTION sums(column_name text) RETURNS text LANGUAGE sql AS $$
+SELECT string_agg(format('sum(CASE WHEN m = %s THEN n END)', i), ', ') || format(' FROM facts JOIN days ON facts.%s = days.d GROUP BY week', column_name)
+FROM generate_series(1, 7) i $$;
+SELECT nodes('SELECT week, ' || sums('d')) few_left;
+SELECT nodes('SELECT week, ' || sums('h')) many_left;
+DROP FUNCTION sums;
+DROP TABLE facts, days;
+
 DROP TABLE numbers, in_order;
 DROP FUNCTION nodes, nodes_by;
