@@ -298,7 +298,7 @@ write_in_order(const IndexBuild *build)
 	/* rows of processes that sorted separately are not in shared memory */
 	bool		together = build->parallel != NULL &&
 		sort->external.writer == NULL &&
-		parallel_build_share(build->parallel, sort->external.order, build->limit);
+		parallel_build_share(build->parallel);
 
 	if (!(together ?
 		  parallel_build_write(build->parallel, &definition, sort->rows,
@@ -335,14 +335,21 @@ report_sort_phase(const IndexBuild *build)
 static bool
 sort_rows(IndexBuild *build)
 {
+	const ExternalSort *external = &build->sort->external;
 	bool		sorted;
 
 	if (build->failed || index_sort_has_failed(build->sort))
 		return false;
 	report_sort_phase(build);
-	sorted = build->sort->external.writer != NULL ?
-		parallel_build_merge(build->parallel, build->sort) :
-		index_sort_perform(build->sort);
+	if (external->writer != NULL)
+		sorted = parallel_build_merge(build->parallel, build->sort);
+	else
+	{
+		if (build->parallel != NULL)
+			parallel_build_expect_order(build->parallel, external->order,
+										build->limit);
+		sorted = index_sort_perform(build->sort);
+	}
 	take_time(&build->since, &build->sort_microseconds);
 	return sorted;
 }

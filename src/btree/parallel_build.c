@@ -11,10 +11,10 @@
  * leader in batches (row_deposit.c).  The leader takes the batches of all
  * participants, its own too (row_collector.c).
  *
- * Sort: the leader makes the order (index_sort.c), and the workers wait.
+ * Sort: the leader makes the order (index_sort.c), in shared memory if that has
+ * room (shared_order.c).  Meanwhile the workers find the rows, and wait.
  *
- * Write: the leader copies the order to shared memory (shared_order.c), and all
- * make leaf pages of it (parallel_write.c).
+ * Write: all make leaf pages of the rows in their order (parallel_write.c).
  *
  * Separate sorts: each participant sorts its own rows, in its part of the
  * memory, and writes sorted runs to files.  Participants sort separately if
@@ -80,6 +80,9 @@ struct ParallelBuild
 
 	RowSegments *segments;		/* shared rows of all participants */
 	RowCollector *collector;
+	OrderRoom	room;			/* where the order is to be, if it is shared */
+	RowOrder   *order;
+	Size		limit;			/* bytes for rows, order and ring */
 
 	/* of participants that sort separately */
 	MemberRuns	runs;			/* the leader's runs */
@@ -252,13 +255,17 @@ static void
 work_together(const BuildWorker *worker)
 {
 	BuildShared *shared = worker->shared;
+	LeaderDecision *decision = &worker->team->parts.decision;
 	IndexRows  *rows = index_rows_begin(worker->index);
 	RowSegments *segments = row_segments_begin(worker->rows);
 	SortProgress *progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
 												 shared->expected_rows, true);
 
 	put_rows(worker, rows, segments, progress);
-	if (leader_decision_await(&worker->team->parts.decision) == WORK_EMIT_PARTS)
+	if (leader_decision_await_or(decision, &shared->order.has_room) ==
+		WORK_UNDECIDED)
+		shared_order_find_rows(&shared->order, segments, row_bytes);
+	if (leader_decision_await(decision) == WORK_EMIT_PARTS)
 	{
 		const LeafDefinition definition = {
 			.heap = worker->heap,
@@ -273,6 +280,7 @@ work_together(const BuildWorker *worker)
 						   progress);
 	}
 	sort_progress_end(progress);
+	shared_order_drop(&shared->order);
 	row_segments_end(segments);
 	index_rows_end(rows);
 }
@@ -488,26 +496,62 @@ parallel_build_merge(ParallelBuild *build, IndexSort *sort)
 	return true;
 }
 
+/*
+ * Plans how the rows are written, and returns the bytes that are left for them
+ * and their order.
+ */
+static Size
+plan_to_write(const ParallelBuild *build)
+{
+	const RowStore *store = build->order->store;
+	int			nparticipants = build_processes_workers(build->processes) + 1;
+	Size		ring_bytes = parallel_write_plan(&build->shared->write,
+												 store->nrows, store->memory,
+												 nparticipants);
+
+	return build->limit - Min(build->limit, ring_bytes);
+}
+
+/*
+ * Makes room for the order in shared memory, while there are keys, and lets the
+ * workers find the rows meanwhile.
+ */
+static uint32 *
+make_room(OrderRoom *room, uint64 nrows)
+{
+	ParallelBuild *build = (ParallelBuild *)
+		((char *) room - offsetof(ParallelBuild, room));
+	Size		limit = plan_to_write(build);
+	Size		used = build->order->store->memory +
+		row_order_memory(build->order);
+	uint32	   *entries = shared_order_make_room(&build->shared->order,
+												 build->collector, nrows,
+												 limit - Min(limit, used));
+
+	if (entries != NULL)
+		leader_decision_wake(&build->team->parts.decision);
+	return entries;
+}
+
+void
+parallel_build_expect_order(ParallelBuild *build, RowOrder *order, Size limit)
+{
+	build->order = order;
+	build->limit = limit;
+	build->room.make = make_room;
+	if (order->store->nrows > 0)
+		row_order_set_room(order, &build->room);
+}
+
 bool
-parallel_build_share(ParallelBuild *build, RowOrder *order, Size limit)
+parallel_build_share(ParallelBuild *build)
 {
 	BuildShared *shared = build->shared;
-	uint64		nrows = order->store->nrows;
-	Size		ring_bytes;
 
-	if (nrows == 0)
-		return false;
-	ring_bytes = parallel_write_plan(&shared->write, nrows,
-									 order->store->memory,
-									 build_processes_workers(build->processes) + 1);
-	if (ring_bytes > limit ||
-		!shared_order_set(&shared->order, order, build->collector,
-						  limit - ring_bytes))
-		return false;
-	if (parallel_write_make_ring(&shared->write))
-		return true;
-	shared_order_drop(&shared->order);
-	return false;
+	return build->order->store->nrows > 0 &&
+		shared_order_set(&shared->order, build->order, build->collector,
+						 plan_to_write(build)) &&
+		parallel_write_make_ring(&shared->write);
 }
 
 bool

@@ -59,12 +59,18 @@ extern bool parallel_build_collect_separately(ParallelBuild *build,
 extern bool parallel_build_merge(ParallelBuild *build, IndexSort *sort);
 
 /*
- * Between sort and write: copies the order, and the places of the rows of its
- * store, to shared memory.  Returns false if the limit, in bytes, has no room
- * for that.
+ * After parallel_build_collect(), and before the sort: lets the order come into
+ * shared memory, if the limit, in bytes, has room for that, and the workers find
+ * the rows meanwhile.
  */
-extern bool parallel_build_share(ParallelBuild *build,
-								 RowOrder *order, Size limit);
+extern void parallel_build_expect_order(ParallelBuild *build, RowOrder *order,
+										Size limit);
+
+/*
+ * Between sort and write: shares the order, and the places of the rows of its
+ * store.  Returns false if the limit has no room for that.
+ */
+extern bool parallel_build_share(ParallelBuild *build);
 
 /*
  * Write, after parallel_build_share(): makes the leaves of the index together
