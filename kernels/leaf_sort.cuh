@@ -17,9 +17,17 @@
 namespace gpusort
 {
 
+/* Blocks with this many threads that sort leaves on an SM. */
+static constexpr unsigned
+leaf_blocks(unsigned threads)
+{
+	return threads == huge_leaf_threads ? huge_leaf_blocks :
+		leaf_sm_threads / threads;
+}
+
 /* Sorts all leaves of a list, a block a leaf, into the order. */
 template <unsigned capacity, unsigned threads>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(threads, leaf_blocks(threads))
 sort_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
 			Pairs second, Order order)
 {

@@ -237,8 +237,8 @@ spread_sort(unsigned length,
 	constexpr unsigned items = Shared::items;
 	uint64_t	words[items];
 	uint32_t	rows[items];
-	uint32_t	buckets[items];
-	uint32_t	ranks[items];	/* how many of the bucket came before */
+	uint32_t	ranks[items];	/* the bucket, and below 16 bits for how many of
+								 * it came before */
 	uint64_t	least = UINT64_MAX;
 	uint64_t	greatest = 0;
 
@@ -251,11 +251,13 @@ spread_sort(unsigned length,
 
 		if (place < length)
 			load(place, words[i], rows[i]);
-		if (place < Shared::buckets)
-			shared.begins[place] = 0;
-		if (place < Shared::buckets / 32)
-			shared.mixed[place] = 0;
 	}
+	for (unsigned bucket = threadIdx.x; bucket < Shared::buckets;
+		 bucket += threads)
+		shared.begins[bucket] = 0;
+	for (unsigned group = threadIdx.x; group < Shared::buckets / 32;
+		 group += threads)
+		shared.mixed[group] = 0;
 #pragma unroll
 	for (unsigned i = 0; i < items; i++)
 		if (i * threads + threadIdx.x < length)
@@ -277,8 +279,9 @@ spread_sort(unsigned length,
 	for (unsigned i = 0; i < items; i++)
 		if (i * threads + threadIdx.x < length)
 		{
-			buckets[i] = spread.bucket(words[i]);
-			ranks[i] = atomicAdd(&shared.begins[buckets[i]], 1u);
+			uint32_t	bucket = spread.bucket(words[i]);
+
+			ranks[i] = atomicAdd(&shared.begins[bucket], 1u) | bucket << 16;
 		}
 	__syncthreads();
 	place_buckets(shared);
@@ -288,7 +291,8 @@ spread_sort(unsigned length,
 	for (unsigned i = 0; i < items; i++)
 		if (i * threads + threadIdx.x < length)
 		{
-			uint32_t	place = shared.begins[buckets[i]] + ranks[i];
+			uint32_t	place = shared.begins[ranks[i] >> 16] +
+				(ranks[i] & 0xffff);
 
 			shared.words[place] = words[i];
 			shared.rows[place] = rows[i];
