@@ -63,7 +63,8 @@ open_whole(Level level, uint32_t nrows, const KeySurvey *survey)
 	{
 		unsigned	log_buckets = choose_log_buckets(nrows);
 
-		level.segments[0] = {0, nrows, 0, log_buckets};
+		level.segments[0] = {0, nrows, 0, static_cast<uint16_t>(log_buckets),
+			no_narrow_tree};
 		*level.counts = {1, 1u << log_buckets, tiles};
 	}
 }

@@ -108,7 +108,7 @@ static __device__ __forceinline__ unsigned
 take_joint_sample(const JointJob &job, unsigned samples, uint64_t *sample,
 				  JointFlags &flags)
 {
-	Segment		whole = {0, job.keys.nrows, 0, 0};
+	Segment		whole = {0, job.keys.nrows, 0, 0, 0};
 
 	for (unsigned leading = 0;; leading++)
 	{

@@ -64,22 +64,43 @@ struct TileItems
 		}
 	}
 
-	/* Finds the buckets of all words, level by level of the tree. */
+	/* Finds the buckets of all words. */
 	__device__ __forceinline__ void
-	find_buckets(const SplitterTree &tree, unsigned log_buckets)
+	find_buckets(const SplitterTree &tree, const Segment &segment)
 	{
+		if (segment.shift == no_narrow_tree)
+			descend(tree.nodes, segment.log_buckets, [](uint64_t word) {
+				return word;
+			});
+		else
+			descend(tree.narrow_nodes, segment.log_buckets, tree.narrow);
 #pragma unroll
 		for (unsigned i = 0; i < partition_items; i++)
+			buckets[i] = is_inside(i) ?
+				buckets[i] - (1u << segment.log_buckets) : max_buckets;
+	}
+
+	/*
+	 * Finds the leaves of a tree that stand for the buckets of all words, level
+	 * by level, given what the tree compares of a word.
+	 */
+	template <typename Node, typename Compared>
+	__device__ __forceinline__ void
+	descend(const Node *nodes, unsigned log_buckets, const Compared compared)
+	{
+		Node		own[partition_items];
+
+#pragma unroll
+		for (unsigned i = 0; i < partition_items; i++)
+		{
+			own[i] = compared(words[i]);
 			buckets[i] = 1;
+		}
 		for (unsigned depth = 0; depth < log_buckets; depth++)
 #pragma unroll
 			for (unsigned i = 0; i < partition_items; i++)
 				buckets[i] = 2 * buckets[i] +
-					(words[i] >= tree.nodes[buckets[i]] ? 1 : 0);
-#pragma unroll
-		for (unsigned i = 0; i < partition_items; i++)
-			buckets[i] = is_inside(i) ? buckets[i] - (1u << log_buckets) :
-				max_buckets;
+					(own[i] >= nodes[buckets[i]] ? 1 : 0);
 	}
 
 	/*
@@ -160,7 +181,7 @@ count_buckets(Level level, Source source)
 	CountShared &shared = block_shared<CountShared>();
 	uint32_t	tiles = level.counts->tiles;
 	uint32_t	last = first_tile_of(blockIdx.x + 1, tiles);
-	Segment		segment = {0, 0, 0, 0};
+	Segment		segment = {0, 0, 0, 0, 0};
 	uint32_t	current = UINT32_MAX;
 
 	for (uint32_t number = first_tile_of(blockIdx.x, tiles); number < last;
@@ -181,15 +202,14 @@ count_buckets(Level level, Source source)
 			current = tile.segment;
 			segment = level.segments[current];
 			__syncthreads();
-			load_tree(shared.tree.nodes, &level.splitters[segment.first_bucket],
-					  segment.log_buckets);
+			shared.tree.load(&level.splitters[segment.first_bucket], segment);
 			if (threadIdx.x < max_buckets)
 				shared.counts[threadIdx.x] = 0;
 			__syncthreads();
 		}
 
 		items.load(source, segment, tile);
-		items.find_buckets(shared.tree, segment.log_buckets);
+		items.find_buckets(shared.tree, segment);
 #pragma unroll
 		for (unsigned i = 0; i < partition_items; i++)
 			atomicAdd(&shared.counts[items.buckets[i]], 1u);
@@ -220,7 +240,8 @@ list_segment(uint32_t begin, uint32_t length, Level level)
 										 1u << log_buckets);
 	uint32_t	first_tile = atomicAdd(&level.counts->tiles, tiles);
 
-	level.segments[index] = {begin, length, first_bucket, log_buckets};
+	level.segments[index] = {begin, length, first_bucket,
+		static_cast<uint16_t>(log_buckets), no_narrow_tree};
 	for (uint32_t number = 0; number < tiles; number++)
 		level.tiles[first_tile + number] = {index, number};
 }
@@ -362,8 +383,7 @@ scatter_tiles(Level level, Source source, Destination to)
 		uint32_t	rows[partition_items];
 
 		__syncthreads();
-		load_tree(shared.tree.nodes, &level.splitters[segment.first_bucket],
-				  segment.log_buckets);
+		shared.tree.load(&level.splitters[segment.first_bucket], segment);
 		if (threadIdx.x < max_buckets)
 			shared.counts[threadIdx.x] = 0;
 		items.load(source, segment, tile);
@@ -373,7 +393,7 @@ scatter_tiles(Level level, Source source, Destination to)
 		 * The bucket of an item, and in the bits above it how many items of
 		 * the bucket came before.
 		 */
-		items.find_buckets(shared.tree, segment.log_buckets);
+		items.find_buckets(shared.tree, segment);
 		if (items.is_clustered())
 		{
 #pragma unroll

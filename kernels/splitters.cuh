@@ -22,6 +22,16 @@
  * But the first and the last splitter are rows of the segment, and if they are
  * equal, their word has an equality bucket.
  *
+ * Reading the tree's nodes at random places is most of the work of finding
+ * buckets: in a tree of 256 words of 64 bits the accesses of a warp take about
+ * 26 turns at the banks of shared memory, in one of 32 bits 11.  Where a bucket
+ * ends is free to choose.  So splitters are rounded down to multiples of a power
+ * of two, of which 2^31 cover their range, and a word is compared by its number
+ * of that multiple (its narrow word).  Rounded splitters that differ are still
+ * between rows, so each level divides any segment as before.  If some would be
+ * equal, of which one may be a splitter of an equality bucket, the segment keeps
+ * its splitters and has a tree of whole words.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_SPLITTERS_CUH
@@ -64,6 +74,7 @@ struct SampleShared
 {
 	SpreadShared<max_samples, splitter_threads> sort;
 	uint64_t	splitters[max_buckets];
+	uint16_t	shift;			/* the segment's */
 };
 
 /*
@@ -95,6 +106,25 @@ splitter_of_bucket(const uint64_t *words, unsigned step, unsigned bucket)
 	bool		is_heavy = bucket > 1 && words[(bucket - 1) * step] == word;
 
 	return bucket == 0 ? 0 : word + (is_heavy && word != UINT64_MAX ? 1 : 0);
+}
+
+/*
+ * The shift of a narrow tree of splitters that are words of a sorted sample, or
+ * no_narrow_tree.  Called by all lanes of a warp.
+ */
+static __device__ __forceinline__ uint16_t
+narrow_shift(const uint64_t *words, unsigned buckets)
+{
+	uint64_t	range = words[buckets - 1] - words[1];
+	int			shift = range >> 31 == 0 ? 0 :
+		33 - __clzll(static_cast<long long>(range));
+	bool		is_equal = false;
+
+	for (unsigned bucket = 2 + warp_lane(); bucket < buckets;
+		 bucket += warp_threads)
+		is_equal |= words[bucket] >> shift == words[bucket - 1] >> shift;
+	return static_cast<uint16_t>(__any_sync(whole_warp, is_equal) && shift > 0 ?
+								 no_narrow_tree : shift);
 }
 
 /*
@@ -130,11 +160,19 @@ choose_splitters(Level level, LevelCounts *next, Source source)
 			});
 		__syncthreads();
 
+		if (threadIdx.x < warp_threads)
+			shared.shift = narrow_shift(shared.splitters, buckets);
+		__syncthreads();
+
+		unsigned	zeros = shared.shift % no_narrow_tree;
+
+		if (threadIdx.x == 0)
+			level.segments[index].shift = shared.shift;
 		for (unsigned bucket = threadIdx.x; bucket < buckets;
 			 bucket += splitter_threads)
 		{
 			level.splitters[segment.first_bucket + bucket] =
-				splitter_of_bucket(shared.splitters, 1, bucket);
+				splitter_of_bucket(shared.splitters, 1, bucket) >> zeros << zeros;
 			level.lengths[segment.first_bucket + bucket] = 0;
 			level.filled[segment.first_bucket + bucket] = 0;
 		}
@@ -144,16 +182,12 @@ choose_splitters(Level level, LevelCounts *next, Source source)
 /*
  * A segment's splitters as a search tree: node 1 is the root, those below node
  * i are 2i and 2i + 1, and the leaves, from node number of buckets on, stand
- * for the buckets.
+ * for the buckets.  Given the node's splitter by its bucket.  Called by all
+ * threads of a block, between two barriers.
  */
-struct SplitterTree
-{
-	uint64_t	nodes[max_buckets];
-};
-
-/* Called by all threads of a block, between two barriers. */
+template <typename Node, typename Splitter>
 static __device__ __forceinline__ void
-load_tree(uint64_t *nodes, const uint64_t *splitters, unsigned log_buckets)
+fill_tree(Node *nodes, unsigned log_buckets, const Splitter &splitter)
 {
 	for (unsigned node = threadIdx.x; node < 1u << log_buckets;
 		 node += blockDim.x)
@@ -162,10 +196,63 @@ load_tree(uint64_t *nodes, const uint64_t *splitters, unsigned log_buckets)
 		unsigned	place = node - (1u << depth);
 
 		if (node > 0)
-			nodes[node] =
-				splitters[(2 * place + 1) << (log_buckets - depth - 1)];
+			nodes[node] = splitter((2 * place + 1) << (log_buckets - depth - 1));
 	}
 }
+
+static __device__ __forceinline__ void
+load_tree(uint64_t *nodes, const uint64_t *splitters, unsigned log_buckets)
+{
+	fill_tree(nodes, log_buckets, [&](unsigned bucket) {
+		return splitters[bucket];
+	});
+}
+
+/* Words as a narrow tree compares them. */
+struct NarrowWords
+{
+	uint64_t	first;			/* the first splitter's multiple of 2^shift */
+	unsigned	shift;
+
+	__device__ __forceinline__ uint32_t
+	operator()(uint64_t word) const
+	{
+		uint64_t	multiple = word >> shift;
+		uint64_t	distance = multiple - first;
+
+		return multiple < first ? 0 : distance >= UINT32_MAX ? UINT32_MAX :
+			static_cast<uint32_t>(distance) + 1;
+	}
+};
+
+/* The tree of a segment, of one of the two kinds. */
+struct SplitterTree
+{
+	union
+	{
+		uint64_t	nodes[max_buckets];
+		uint32_t	narrow_nodes[max_buckets];
+	};
+	NarrowWords narrow;
+
+	/* Called by all threads of a block, between two barriers. */
+	__device__ __forceinline__ void
+	load(const uint64_t *splitters, const Segment &segment)
+	{
+		if (segment.shift == no_narrow_tree)
+			load_tree(nodes, splitters, segment.log_buckets);
+		else
+		{
+			NarrowWords own = {splitters[1] >> segment.shift, segment.shift};
+
+			fill_tree(narrow_nodes, segment.log_buckets, [&](unsigned bucket) {
+				return own(splitters[bucket]);
+			});
+			if (threadIdx.x == 0)
+				narrow = own;
+		}
+	}
+};
 
 /* Whether all words of a bucket of the segment are equal. */
 static __device__ __forceinline__ bool

@@ -76,14 +76,21 @@ struct Range
 	uint32_t	length;
 };
 
-/* A segment's buckets have numbers first_bucket and up in the level's lists. */
+/*
+ * A segment's buckets have numbers first_bucket and up in the level's lists.
+ * Its splitters are multiples of 2^shift if they have a narrow tree, see
+ * splitters.cuh.
+ */
 struct Segment
 {
 	uint32_t	begin;
 	uint32_t	length;
 	uint32_t	first_bucket;
-	uint32_t	log_buckets;
+	uint16_t	log_buckets;
+	uint16_t	shift;			/* or no_narrow_tree */
 };
+
+constexpr uint16_t no_narrow_tree = 64;
 
 /* Pairs of a segment, from number * tile_rows on. */
 struct Tile

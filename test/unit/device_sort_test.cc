@@ -61,7 +61,7 @@ static TestKeys
 misleading_keys(uint64_t nrows, unsigned samples, bool mark_ties)
 {
 	TestKeys	keys = fixed_keys(nrows, 1, {pairs}, mark_ties);
-	gpusort::Segment whole = {0, static_cast<uint32_t>(nrows), 0, 0};
+	gpusort::Segment whole = {0, static_cast<uint32_t>(nrows), 0, 0, 0};
 	Random		random = {nrows};
 
 	for (uint64_t &word : keys.words)
