@@ -189,6 +189,16 @@ struct FieldSource
 	{
 		return place;
 	}
+
+	/* Has a warp read the words of neighbouring places into the cache. */
+	__device__ __forceinline__ void
+	prefetch(uint32_t place, uint32_t length) const
+	{
+		if (distance == 1 && place / slab_words ==
+			(static_cast<uint64_t>(place) + length - 1) / slab_words)
+			prefetch_into_cache(words.address(place),
+								length * sizeof(uint64_t));
+	}
 };
 
 struct PlanSource
@@ -224,6 +234,11 @@ struct WordSource
 	{
 		return place;
 	}
+
+	__device__ __forceinline__ void
+	prefetch(uint32_t, uint32_t) const
+	{
+	}
 };
 
 struct PairSource
@@ -241,7 +256,87 @@ struct PairSource
 	{
 		return pairs.rows[place];
 	}
+
+	/* Pairs that were read ahead were mostly read twice. */
+	__device__ __forceinline__ void
+	prefetch(uint32_t, uint32_t) const
+	{
+	}
 };
+
+/*
+ * Reads the words of places that are "step" apart, from "first" on.  Addresses
+ * are computed once, where a source can do that.
+ */
+template <unsigned items, unsigned step, typename Source>
+static __device__ __forceinline__ void
+load_words_apart(const Source &source, uint32_t first, uint64_t (&words)[items])
+{
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		words[i] = source.word(first + i * step);
+}
+
+template <unsigned items, unsigned step>
+static __device__ __forceinline__ void
+load_words_apart(const FieldSource &source, uint32_t first,
+				 uint64_t (&words)[items])
+{
+	uint64_t	begin = source.first +
+		static_cast<uint64_t>(first) * source.distance;
+	uint64_t	last = begin +
+		static_cast<uint64_t>((items - 1) * step) * source.distance;
+	bool		is_one_slab = begin >> slab_shift == last >> slab_shift;
+	const uint64_t *own = source.words.address(begin);
+	uint64_t	own_step = is_one_slab ?
+		static_cast<uint64_t>(step) * source.distance : 0;
+
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		words[i] = own[i * own_step];
+	if (!is_one_slab)
+#pragma unroll
+		for (unsigned i = 0; i < items; i++)
+			words[i] = source.words[begin + i * static_cast<uint64_t>(step) *
+									source.distance];
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		words[i] = words[i] >> source.field.shift & source.field.mask();
+}
+
+template <unsigned items, unsigned step>
+static __device__ __forceinline__ void
+load_words_apart(const PairSource &source, uint32_t first,
+				 uint64_t (&words)[items])
+{
+	const uint64_t *own = source.pairs.words + first;
+
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		words[i] = own[i * step];
+}
+
+/* The same for the rows. */
+template <unsigned items, unsigned step, typename Source>
+static __device__ __forceinline__ void
+load_rows_apart(const Source &source, uint32_t first, uint32_t (&rows)[items])
+{
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		rows[i] = source.row(first + i * step);
+}
+
+template <unsigned items, unsigned step>
+static __device__ __forceinline__ void
+load_rows_apart(const PairSource &source, uint32_t first,
+				uint32_t (&rows)[items])
+{
+	const uint32_t *own = source.pairs.rows + first;
+
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		rows[i] = own[i * step];
+}
 
 }								/* namespace gpusort */
 

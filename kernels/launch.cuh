@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "failure.cuh"
+#include "tuning.cuh"
 
 namespace gpusort
 {
@@ -175,6 +176,26 @@ grid_barrier(uint32_t *arrived, uint32_t number)
 		__threadfence();
 	}
 	__syncthreads();
+#endif
+}
+
+/*
+ * Has memory read into the L2 cache, without waiting for it.  Called by all
+ * lanes of a warp.
+ */
+static __device__ __forceinline__ void
+prefetch_into_cache(const void *from, uint64_t bytes)
+{
+#ifdef CUDA_ON_CPU
+	(void) from;
+	(void) bytes;
+#else
+	constexpr unsigned line_bytes = 128;
+	const char *memory = static_cast<const char *>(from);
+
+	for (uint64_t at = threadIdx.x % warp_threads * line_bytes; at < bytes;
+		 at += warp_threads * line_bytes)
+		asm volatile("prefetch.global.L2 [%0];" : : "l"(memory + at));
 #endif
 }
 

@@ -51,11 +51,8 @@ struct TileItems
 		length = segment.length - first < tile_rows ?
 			segment.length - first : tile_rows;
 		if (length == tile_rows)
-		{
-#pragma unroll
-			for (unsigned i = 0; i < partition_items; i++)
-				words[i] = source.word(begin + place(i));
-		}
+			load_words_apart<partition_items, partition_threads>(source,
+				begin + threadIdx.x, words);
 		else
 		{
 #pragma unroll
@@ -349,11 +346,8 @@ load_rows(const Source &source, const TileItems &items,
 		  uint32_t (&rows)[partition_items])
 {
 	if (items.length == tile_rows)
-	{
-#pragma unroll
-		for (unsigned i = 0; i < partition_items; i++)
-			rows[i] = source.row(items.begin + items.place(i));
-	}
+		load_rows_apart<partition_items, partition_threads>(source,
+			items.begin + threadIdx.x, rows);
 	else
 	{
 #pragma unroll
@@ -361,6 +355,20 @@ load_rows(const Source &source, const TileItems &items,
 			rows[i] = items.is_inside(i) ?
 				source.row(items.begin + items.place(i)) : 0;
 	}
+}
+
+/* Has the words of a tile read into the cache; called by a warp. */
+template <typename Source>
+static __device__ __forceinline__ void
+prefetch_tile(const Level &level, const Source &source, uint32_t number)
+{
+	Tile		tile = level.tiles[number];
+	Segment		segment = level.segments[tile.segment];
+	uint32_t	first = tile.number * tile_rows;
+	uint32_t	length = segment.length - first < tile_rows ?
+		segment.length - first : tile_rows;
+
+	source.prefetch(segment.begin + first, length);
 }
 
 /* Moves the pairs of all tiles of a level to their buckets. */
@@ -388,6 +396,8 @@ scatter_tiles(Level level, Source source, Destination to)
 			shared.counts[threadIdx.x] = 0;
 		items.load(source, segment, tile);
 		__syncthreads();
+		if (number + gridDim.x < tiles && threadIdx.x < warp_threads)
+			prefetch_tile(level, source, number + gridDim.x);
 
 		/*
 		 * The bucket of an item, and in the bits above it how many items of
