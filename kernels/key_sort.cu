@@ -285,9 +285,7 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		&space.control->has_ties};
 	Control		control;
 
-	if (!survey(queue, keys, space,
-				may_take_radix_sort(keys, algorithm) ?
-				radix_sort_pairs(space, entries) : NarrowPairs{}) ||
+	if (!survey(queue, keys, space, may_take_radix_sort(keys, algorithm)) ||
 		!read_survey(queue, space, &control))
 		return false;
 	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}, false};

@@ -43,6 +43,7 @@ struct SurveySample
 struct SurveyShared
 {
 	KeySurvey	found;
+	uint32_t	digits[radix_digits];
 	SurveySample sample;
 };
 
@@ -113,11 +114,11 @@ guess_window(const Keys &keys, SurveySample &sample)
 		shift + 1 : 0;
 }
 
-/* The bits of a word that a window shows. */
+/* The lowest digit of the bits of a word that a window shows. */
 static __device__ __forceinline__ uint32_t
-narrow_word(uint64_t word, uint32_t window)
+lowest_digit(uint64_t word, uint32_t window)
 {
-	return static_cast<uint32_t>(word >> (window - 1));
+	return static_cast<uint32_t>(word >> (window - 1)) & (radix_digits - 1);
 }
 
 /* A thread's findings about its rows, beside bits. */
@@ -178,17 +179,11 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 							1, findings);
 }
 
-/* Words that are read together, and numbers that are written. */
+/* Words that are read together. */
 struct alignas(2 * sizeof(uint64_t)) WordPair
 {
 	uint64_t	first;
 	uint64_t	second;
-};
-
-struct alignas(2 * sizeof(uint32_t)) NumberPair
-{
-	uint32_t	first;
-	uint32_t	second;
 };
 
 /* Whether the rows from "first" to "end" are a tile for the next function. */
@@ -201,13 +196,13 @@ is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
 
 /*
  * Surveys a tile of rows from "first" on whose keys are one word and lie in
- * one slab, and makes their pairs if there is a window.  Each word is read
+ * one slab, and counts their digits if there is a window.  Each word is read
  * once: a warp has neighbouring words, and a lane gets the word before its own
  * from another lane.
  */
 static __device__ __forceinline__ void
 survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
-				  const NarrowPairs &narrow, RowFindings &findings,
+				  uint32_t *digits, RowFindings &findings,
 				  uint64_t &any, uint64_t &all_but)
 {
 	constexpr unsigned warp_words = survey_words * warp_threads;
@@ -243,13 +238,8 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
 
 		if (window != 0)
 		{
-			uint32_t	row = static_cast<uint32_t>(warp_first) +
-				2 * (i * warp_threads + warp_lane());
-
-			*reinterpret_cast<NumberPair *>(narrow.words + row) = {
-				narrow_word(pair.first, window),
-				narrow_word(pair.second, window)};
-			*reinterpret_cast<NumberPair *>(narrow.rows + row) = {row, row + 1};
+			atomicAdd(&digits[lowest_digit(pair.first, window)], 1u);
+			atomicAdd(&digits[lowest_digit(pair.second, window)], 1u);
 		}
 	}
 }
@@ -257,13 +247,13 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
 /*
  * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
  * time.  This should be fewer with long keys, so that what is read for the
- * first word is still in the cache for the last.  Pairs are made only if keys
- * are one word.
+ * first word is still in the cache for the last.  Digits are counted only if
+ * keys are one word.
  */
-template <bool makes_pairs>
+template <bool counts_digits>
 static __global__ void __launch_bounds__(simple_threads)
-survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
-			KeySurvey *survey)
+survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
+			DigitCounts *counts)
 {
 	SurveyShared &shared = block_shared<SurveyShared>();
 	KeySurvey  &found = shared.found;
@@ -273,10 +263,13 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
 		reinterpret_cast<uint32_t *>(&found)[i] = 0;
+	for (unsigned digit = threadIdx.x; counts_digits && digit < radix_digits;
+		 digit += simple_threads)
+		shared.digits[digit] = 0;
 	if (threadIdx.x == 0)
 		shared.sample = {0, 0, false, false};
 	__syncthreads();
-	if (makes_pairs)
+	if (counts_digits)
 		window = guess_window(keys, shared.sample);
 
 	for (uint64_t first = blockIdx.x * step; first < keys.nrows;
@@ -288,7 +281,7 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 		unsigned	most_words = keys.fixed_words;
 
 		if (is_whole_tile(keys, first, end))
-			survey_whole_tile(keys, first, window, narrow, findings, any,
+			survey_whole_tile(keys, first, window, shared.digits, findings, any,
 							  all_but);
 		else
 			for (uint64_t row = first + threadIdx.x; row < end;
@@ -297,10 +290,8 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 				survey_row(keys, static_cast<uint32_t>(row), findings, any,
 						   all_but, most_words);
 				if (window != 0)
-				{
-					narrow.words[row] = narrow_word(keys.words[row], window);
-					narrow.rows[row] = static_cast<uint32_t>(row);
-				}
+					atomicAdd(&shared.digits[lowest_digit(keys.words[row],
+														  window)], 1u);
 			}
 		add_bits(&found.any[0], any);
 		add_bits(&found.all_but[0], all_but);
@@ -348,6 +339,10 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 		if (bits != 0)
 			atomicOr(sum, bits);
 	}
+	for (unsigned digit = threadIdx.x; window != 0 && digit < radix_digits;
+		 digit += simple_threads)
+		if (shared.digits[digit] != 0)
+			atomicAdd(&counts->counts[digit], shared.digits[digit]);
 }
 
 /*
@@ -433,13 +428,12 @@ private:
 };
 
 /*
- * Puts the survey of the keys on the queue; the control block is cleared
- * before.  If there is room for pairs, keys are one word, and the survey may
- * make pairs.
+ * Puts the survey of the keys on the queue; the counters are cleared before.  If
+ * it may count digits, keys are one word.
  */
 static inline bool
 survey(const Queue &queue, const Keys &keys, const Workspace &space,
-	   const NarrowPairs &narrow)
+	   bool counts_digits)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
 		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
@@ -448,14 +442,14 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
 	uint64_t	resident = queue.multiprocessors * 8;
 
-	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Counters),
 									 queue.stream), "clearing counters") &&
 		queue.launch<SurveyShared>("surveying the keys",
-								   narrow.words != nullptr ?
+								   counts_digits ?
 								   survey_keys<true> : survey_keys<false>,
 								   blocks < resident ? blocks : resident,
 								   simple_threads, keys, rows_per_thread,
-								   narrow, &space.control->survey);
+								   &space.control->survey, space.digits);
 }
 
 /* Reads the control block with the survey, and refuses keys that make no sense. */

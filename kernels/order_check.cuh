@@ -47,7 +47,7 @@
  *
  * Two kinds of orders are not checked: orders of keys that were in order
  * already, where the check would take as long as writing the order, and orders
- * of CUB's radix sort.
+ * of the radix sort.
  *
  *-------------------------------------------------------------------------
  */

@@ -24,13 +24,10 @@ extern bool radix_sort_gains(uint64_t nrows, unsigned bits);
 /* Whether it can sort this many rows in the workspace that there is. */
 extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
 
-/* The place for the survey's pairs, from which a sort takes them. */
-extern NarrowPairs radix_sort_pairs(const Workspace &space, uint32_t *entries);
-
 /*
- * Sorts all rows by one working word into the order.  Rows with equal words
- * stay in the order of their numbers.  Sorts the survey's pairs if they are as
- * good as the plan's.
+ * Sorts all rows by one working word into the order.  If the survey has counted
+ * the first digit, rows with equal words may come in any order, else they stay
+ * in the order of their numbers.
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
 					   const KeySurvey &survey, const WordPlan &plan,

@@ -31,6 +31,9 @@ constexpr unsigned partition_threads = 96;
 constexpr unsigned partition_items = 3;
 constexpr unsigned partition_blocks = 2;
 constexpr unsigned max_log_buckets = 4;
+constexpr unsigned digit_threads = 256;
+constexpr unsigned digit_items = 2;
+constexpr unsigned digit_blocks = 2;
 constexpr unsigned splitter_threads = 64;
 constexpr unsigned samples_per_bucket = 8;
 constexpr unsigned small_leaf_rows = 64;
@@ -87,6 +90,11 @@ constexpr unsigned partition_threads = 384;
 constexpr unsigned partition_items = 16;
 constexpr unsigned partition_blocks = 2;	/* resident on an SM */
 constexpr unsigned max_log_buckets = 8;
+
+/* The tiles of the first pass of a radix sort. */
+constexpr unsigned digit_threads = 384;
+constexpr unsigned digit_items = 16;
+constexpr unsigned digit_blocks = 2;	/* resident on an SM */
 
 /*
  * With 16 samples for each bucket the lengths of buckets spread by a quarter
@@ -211,6 +219,10 @@ constexpr unsigned max_few_slabs = 32;
  */
 constexpr unsigned radix_sort_bits = 32;
 
+/* The values of a digit of a radix sort. */
+constexpr unsigned radix_digit_bits = 8;
+constexpr unsigned radix_digits = 1u << radix_digit_bits;
+
 /* The most sorts in one launch at a time, of all devices. */
 constexpr unsigned joint_seats = 64;
 
@@ -222,6 +234,9 @@ constexpr unsigned survey_tile_rows = survey_words * simple_threads;
 
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
+
+/* Rows of a tile of the first pass of a radix sort. */
+constexpr unsigned digit_tile_rows = digit_threads * digit_items;
 
 /* The most buckets that a segment is split into. */
 constexpr unsigned max_buckets = 1u << max_log_buckets;
@@ -251,6 +266,8 @@ constexpr unsigned max_levels_per_read = 4;
 
 static_assert(partition_threads % warp_threads == 0, "whole warps");
 static_assert(max_buckets <= 256, "a bucket's number is a byte");
+static_assert(radix_digits <= digit_threads, "a thread for each digit");
+static_assert(digit_tile_rows <= 1u << 16, "a row of a tile has 16 bits");
 static_assert(max_buckets <= partition_threads, "a thread for each bucket");
 static_assert(max_buckets <= simple_threads, "a thread for each bucket");
 static_assert(tile_rows <= 1u << 16, "a rank in a tile has 16 bits");

@@ -41,13 +41,6 @@ struct Pairs
 	uint32_t   *rows;
 };
 
-/* Pairs whose working words have 32 bits, for a radix sort. */
-struct NarrowPairs
-{
-	uint32_t   *words;
-	uint32_t   *rows;
-};
-
 /* The order as kernels write it. */
 struct Order
 {
@@ -195,7 +188,7 @@ struct KeySurvey
 	uint32_t	rises;			/* some key is greater */
 	uint32_t	repeats;		/* some key is equal */
 	uint32_t	is_broken;		/* the keys' ends make no sense */
-	uint32_t	window;			/* of the pairs that were made; 0: none */
+	uint32_t	window;			/* of the digits that were counted; 0: none */
 
 	/* Whether keys are in order already, or in the opposite one. */
 	__host__ __device__ bool
@@ -221,6 +214,20 @@ struct Control
 	LeafCounts	leaves;
 	TieGroupCounts tie_groups;
 	uint32_t	has_ties;
+};
+
+/* The keys by the first digit of a radix sort, see radix_sort.cu. */
+struct DigitCounts
+{
+	uint32_t	counts[radix_digits];	/* keys with the digit */
+	uint32_t	filled[radix_digits];	/* of these, pairs moved so far */
+};
+
+/* What is cleared at the beginning of a sort. */
+struct Counters
+{
+	Control		control;
+	DigitCounts digits;
 };
 
 /* Allots parts of one allocation, or only adds up their sizes. */
@@ -266,6 +273,7 @@ struct Workspace
 	uint32_t   *starts;			/* one bit a row, see tie_groups.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
+	DigitCounts *digits;
 	uint64_t  **word_slabs;
 	uint64_t  **end_slabs;
 
@@ -306,7 +314,7 @@ struct Workspace
 	{
 		Carver		carver(base);
 
-		control = carver.take<Control>(1);
+		take_counters(carver);
 		take_tables(carver, nwords, nends);
 		for (Pairs &array : pairs)
 		{
@@ -341,7 +349,7 @@ struct Workspace
 	{
 		Carver		carver(base);
 
-		control = carver.take<Control>(1);
+		take_counters(carver);
 		take_tables(carver, nwords, nends);
 		return carver.bytes();
 	}
@@ -374,6 +382,15 @@ struct Workspace
 	}
 
 private:
+	void
+	take_counters(Carver &carver)
+	{
+		Counters   *counters = carver.take<Counters>(1);
+
+		control = counters == nullptr ? nullptr : &counters->control;
+		digits = counters == nullptr ? nullptr : &counters->digits;
+	}
+
 	/* Takes the tables of slabs. */
 	void
 	take_tables(Carver &carver, uint64_t nwords, uint64_t nends)
