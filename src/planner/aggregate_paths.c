@@ -366,35 +366,13 @@ aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
 	add_path(grouped, path);
 }
 
-/*
- * Adds a partial path.  Core frees partial paths that are worse, so a path
- * that gathers one of these is dropped, even if its first row comes earlier.
- */
-static void
-add_partial(RelOptInfo *grouped, Path *path)
-{
-	List	   *before = list_copy(grouped->partial_pathlist);
-	ListCell   *cell;
-
-	add_partial_path(grouped, path);
-	foreach(cell, grouped->pathlist)
-	{
-		const Path *gathered = gather_paths_gathered(lfirst(cell));
-
-		if (list_member_ptr(before, gathered) &&
-			!list_member_ptr(grouped->partial_pathlist, gathered))
-			grouped->pathlist = foreach_delete_current(grouped->pathlist, cell);
-	}
-}
-
 bool
 aggregate_paths_add_partial_sparing(PlannerInfo *root, RelOptInfo *grouped,
 									Path *path, const SortsInside *inside)
 {
 	grouped->partial_pathlist = drop_expensive(root, grouped->partial_pathlist,
 											   path, inside);
-	add_partial(grouped, path);
-	return list_member_ptr(grouped->partial_pathlist, path);
+	return gather_paths_add_partial(grouped, path);
 }
 
 /*

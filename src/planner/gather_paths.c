@@ -13,6 +13,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 #include "executor/node_stream.h"
 #include "planner/gather_paths.h"
@@ -106,12 +107,41 @@ gather_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *partial,
 							Min(RECEIVE_ROW_COST, parallel_tuple_cost));
 }
 
+/*
+ * Core's add_partial_path() frees the paths that are worse.  Core calls it only
+ * before there are Gathers above partial paths of the relation.  Here core has
+ * added these already, where partitions are grouped each for itself, and
+ * gpusort may have added one.  So the others stay.  As core expects, paths are
+ * in the order of their costs.
+ */
+bool
+gather_paths_add_partial(RelOptInfo *relation, Path *partial)
+{
+	int			place = 0;
+	ListCell   *cell;
+
+	foreach(cell, relation->partial_pathlist)
+	{
+		const Path *other = lfirst(cell);
+
+		if (DISABLED_NODES(other) > DISABLED_NODES(partial) ||
+			(DISABLED_NODES(other) == DISABLED_NODES(partial) &&
+			 other->total_cost > partial->total_cost))
+			break;
+		if (pathkeys_contained_in(partial->pathkeys, other->pathkeys))
+			return false;
+		place++;
+	}
+	relation->partial_pathlist = list_insert_nth(relation->partial_pathlist,
+												 place, partial);
+	return true;
+}
+
 void
 gather_paths_add(PlannerInfo *root, RelOptInfo *relation, Path *partial,
 				 double rows)
 {
-	add_partial_path(relation, partial);
-	if (list_member_ptr(relation->partial_pathlist, partial))
+	if (gather_paths_add_partial(relation, partial))
 		add_path(relation, gather_paths_make(root, relation, partial, rows));
 }
 

@@ -15,9 +15,12 @@ extern Path *gather_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							   Path *partial, double rows);
 
 /*
- * Adds a partial path, and a path with a Gather above it unless core refuses,
- * and frees, the partial path.
+ * Adds a partial path, and returns true, unless the relation has one that is as
+ * good in all respects.  Frees no other path.
  */
+extern bool gather_paths_add_partial(RelOptInfo *relation, Path *partial);
+
+/* Does so, and then adds a path with a Gather above it. */
 extern void gather_paths_add(PlannerInfo *root, RelOptInfo *relation,
 							 Path *partial, double rows);
 

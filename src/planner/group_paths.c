@@ -309,8 +309,7 @@ add_before_hashing(const Grouped *grouped, Path *partial, List *groups)
 	if (hash_paths_may_be_better(grouped->root, relation, grouped->serial, groups,
 								 gathered))
 		return;
-	add_partial_path(relation, partial);
-	if (!list_member_ptr(relation->partial_pathlist, partial))
+	if (!gather_paths_add_partial(relation, partial))
 		return;
 	if (order_may_be_worth_more(grouped, gathered))
 		return;

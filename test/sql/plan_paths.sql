@@ -132,5 +132,27 @@ SET enable_bitmapscan = off;
 SELECT plan_has(:'disabled', 'SELECT l.a, r.a FROM large l JOIN large r ON l.a = r.a');
 RESET ALL;
 
+-- where partitions are grouped each for itself, core has Gathers above partial paths before gpusort adds others: none may be freed
+CREATE TABLE apart (a int, b int, c int) PARTITION BY HASH (a);
+CREATE TABLE apart_0 PARTITION OF apart FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE apart_1 PARTITION OF apart FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO apart SELECT i % 20000, i % 97, i % 7 FROM generate_series(1, 60000) i;
+ANALYZE apart;
+SET gpusort.device = host;
+SET enable_partitionwise_aggregate = on;
+SET parallel_setup_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT count(*), bool_or(plan_has('GpuSort', 'SELECT ' || query)) FROM
+	unnest('{off, on}'::text[]) hashagg,
+	unnest('{0, 0.02, 0.1}'::text[]) tuple_cost,
+	unnest('{64kB, 1MB, 64MB}'::text[]) memory,
+	unnest('{"a, b, count(*) FROM apart GROUP BY a, b", "a, count(*) FROM apart GROUP BY a", "DISTINCT a, b, c FROM apart",
+		"a, b, c, max(b) FROM apart WHERE c < 7 GROUP BY a, b, c", "a, percentile_disc(0.5) WITHIN GROUP (ORDER BY b), count(*) FROM apart GROUP BY a",
+		"a, count(DISTINCT b) FROM apart GROUP BY a", "a, string_agg(b::text, '','' ORDER BY b) FROM apart GROUP BY a"}'::text[]) query,
+	LATERAL (SELECT set_config('enable_hashagg', hashagg, false), set_config('parallel_tuple_cost', tuple_cost, false), set_config('work_mem', memory, false)
+		OFFSET 0) settings
+WHERE settings IS NOT NULL;
+RESET ALL;
+
 DROP FUNCTION many, plan_queries, plan_has, dear;
-DROP TABLE x, y, z, parts, large;
+DROP TABLE x, y, z, parts, large, apart;
