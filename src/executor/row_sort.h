@@ -73,7 +73,8 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 
 /*
  * row_sort_of_team() makes the order of the rows of a team, in the collector,
- * which has put its last row.  The team has to end after the sort.
+ * which has put its last row, as team_order() does.  The team has to end after
+ * the sort.
  * row_sort_prepare() prepares what the team does with parts of the order: the
  * wished work, or whatever pays and fits memory in its place.  It returns what
  * it has prepared, and from then on there is a report.  row_sort_announce()

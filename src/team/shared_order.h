@@ -14,7 +14,8 @@
 /* An order that is shared, in the parallel context. */
 typedef struct SharedOrder
 {
-	pg_atomic_uint32 has_room;	/* true: the segment is there */
+	pg_atomic_uint32 has_room;	/* true: the segment is there, and processes
+								 * can find the rows */
 	dsm_handle	segment;		/* segment with the order (OrderHead) */
 	uint64		nrows;			/* rows of the order */
 	Size		row_bytes;		/* bytes of a row, on average */
@@ -33,13 +34,6 @@ extern void shared_order_init(SharedOrder *shared);
 extern uint32 *shared_order_make_room(SharedOrder *shared,
 									  const RowCollector *collector,
 									  uint64 nrows, Size limit);
-
-/* Returns true when there is room: other processes can find the rows. */
-static inline bool
-shared_order_has_room(SharedOrder *shared)
-{
-	return pg_atomic_read_u32(&shared->has_room) != 0;
-}
 
 /*
  * Shares an order.  Unless its entries are in the room already, makes room,

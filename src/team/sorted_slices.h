@@ -27,9 +27,9 @@ extern void shared_slices_init(SharedSlices *shared);
 extern uint64 shared_slices_even(uint64 nrows, int nmembers);
 
 /*
- * Shares the order, and divides it into slices of slice_rows rows.  The order has only rows that the collector has collected.  Returns
- * false if there is no memory, or if rows and order would take more than
- * "limit" bytes.
+ * Shares the order, and divides it into slices of slice_rows rows.  The order
+ * has only rows that the collector has collected.  Returns false if there is no
+ * memory, or if rows and order would take more than "limit" bytes.
  */
 extern bool shared_slices_share(SharedSlices *shared, SharedParts *parts,
 								RowOrder *order,

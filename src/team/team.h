@@ -101,10 +101,10 @@ extern void team_finish(Team *team);
 
 /*
  * Waits, in the collector, until all members have finished, and sorts their
- * rows.  With in_slices all members are likely to be wanted to emit or send
- * slices of the order; then they find the rows meanwhile.  Returns false if they cannot be sorted by keys.  Then
- * team_take_back() returns the rows of all, in any order, one a call, and NULL
- * after the last one.  A row is valid until the next call.
+ * rows.  With in_slices all members are likely to emit or send slices of the
+ * order, and find the rows meanwhile.  Returns false if the rows cannot be
+ * sorted by keys.  Then team_take_back() returns the rows of all, in any order,
+ * one a call, and NULL after the last one.  A row is valid until the next call.
  */
 extern bool team_order(Team *team, bool in_slices);
 extern MinimalTuple team_take_back(Team *team);
