@@ -341,20 +341,6 @@ hashes_in_workers(const Path *path)
 	}
 }
 
-/* Returns how many different values an expression has; 0: that is unknown. */
-static double
-count_values(PlannerInfo *root, Node *expr)
-{
-	VariableStatData variable;
-	bool		is_default;
-	double		count;
-
-	examine_variable(root, expr, 0, &variable);
-	count = get_variable_numdistinct(&variable, &is_default);
-	ReleaseVariableStats(variable);
-	return is_default ? 0 : count;
-}
-
 /*
  * The part of a relation's values that have equals in the other joined
  * relations, by the members of an equivalence class.
@@ -376,7 +362,7 @@ part_with_equals(PlannerInfo *root, const EquivalenceClass *equals,
 		if (!bms_get_singleton_member(member->em_relids, &number) ||
 			!bms_is_member(number, joined))
 			continue;
-		count = count_values(root, (Node *) member->em_expr);
+		count = sort_paths_count_values(root, (Node *) member->em_expr);
 		if (number == relid)
 			own = count;
 		else if (count > 0 && (least == 0 || count < least))
@@ -418,22 +404,22 @@ bool
 hash_paths_may_be_better(PlannerInfo *root, const RelOptInfo *relation,
 						 const Path *input, List *groups, const Path *sorted)
 {
-	double		most = GUESSED_GROUPS_PART;
+	bool		is_found = false;
 	ListCell   *cell;
 
 	if (!IS_JOIN_REL(input->parent))
 		return false;
-	if (part_of_groups_left(root, input->parent->relids,
-							groups) < FEW_GROUPS_LEFT)
-		most = 0;
 	foreach(cell, relation->pathlist)
 	{
 		const Path *path = lfirst(cell);
 
-		if (hashes_in_workers(path) &&
-			DISABLED_NODES(path) <= DISABLED_NODES(sorted) &&
-			sorted->total_cost > most * path->total_cost)
+		if (!hashes_in_workers(path) ||
+			DISABLED_NODES(path) > DISABLED_NODES(sorted))
+			continue;
+		if (sorted->total_cost > GUESSED_GROUPS_PART * path->total_cost)
 			return true;
+		is_found = true;
 	}
-	return false;
+	return is_found && part_of_groups_left(root, input->parent->relids,
+										   groups) < FEW_GROUPS_LEFT;
 }

@@ -284,25 +284,31 @@ sort_paths_count_groups(PlannerInfo *root, const Path *input,
 		estimate_num_groups(root, exprs, input->rows, NULL, NULL);
 }
 
+double
+sort_paths_count_values(PlannerInfo *root, Node *expr)
+{
+	VariableStatData variable;
+	bool		is_default;
+	double		count;
+
+	examine_variable(root, expr, 0, &variable);
+	count = get_variable_numdistinct(&variable, &is_default);
+	ReleaseVariableStats(variable);
+	return is_default ? 0 : count;
+}
+
 bool
 sort_paths_know_values(PlannerInfo *root, List *exprs)
 {
-	bool		are_known = exprs != NIL;
 	ListCell   *cell;
 
 	foreach(cell, exprs)
 	{
-		VariableStatData variable;
-		bool		is_default;
-
-		if (IsA(lfirst(cell), Const))
-			continue;
-		examine_variable(root, lfirst(cell), 0, &variable);
-		(void) get_variable_numdistinct(&variable, &is_default);
-		ReleaseVariableStats(variable);
-		are_known &= !is_default;
+		if (!IsA(lfirst(cell), Const) &&
+			sort_paths_count_values(root, lfirst(cell)) == 0)
+			return false;
 	}
-	return are_known;
+	return exprs != NIL;
 }
 
 bool

@@ -87,6 +87,12 @@ extern double sort_paths_count_groups(PlannerInfo *root, const Path *input,
 									  const GroupPathExtraData *extra);
 
 /*
+ * Returns how many different values an expression has; 0: statistics do not
+ * tell.
+ */
+extern double sort_paths_count_values(PlannerInfo *root, Node *expr);
+
+/*
  * Do statistics tell how many values these expressions have, and how many groups
  * this clause makes?
  */

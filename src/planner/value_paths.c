@@ -28,7 +28,6 @@
 #include "optimizer/plancat.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
-#include "utils/selfuncs.h"
 
 #include "cost/sort_choice.h"
 #include "executor/aggregate_plan.h"
@@ -512,14 +511,10 @@ skip_casts(Node *value)
 static double
 estimate_values(PlannerInfo *root, const QueryOrder *order)
 {
-	VariableStatData variable;
-	bool		is_default;
-	double		count;
+	double		count = sort_paths_count_values(root,
+												skip_casts((Node *) order->value));
 
-	examine_variable(root, skip_casts((Node *) order->value), 0, &variable);
-	count = get_variable_numdistinct(&variable, &is_default);
-	ReleaseVariableStats(variable);
-	return is_default ? 1 : count;
+	return count == 0 ? 1 : count;
 }
 
 /*
@@ -642,7 +637,7 @@ void
 value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 				const GroupPathExtraData *extra)
 {
-	Grouped		grouped = group_paths_begin(root, input, relation);
+	Grouped		grouped;
 	QueryAggregates all;
 	SortsInside inside;
 	Cost		selection = 0;
@@ -653,8 +648,10 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		root->parse->hasTargetSRFs || root->numOrderedAggs == 0 ||
 		IS_OTHER_REL(relation) ||
 		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
-		!query_aggregates_find(root, relation, grouped.serial, extra, &all))
+		!query_aggregates_find(root, relation, input->cheapest_total_path,
+							   extra, &all))
 		return;
+	grouped = group_paths_begin(root, input, relation);
 	alone = make_alone(&grouped, &all, extra, &selection);
 	if (relation->consider_parallel && grouped.partial != NULL)
 		together = make_together(&grouped, &all, extra);
