@@ -142,7 +142,7 @@ begin_sort(IndexBuild *build, Size limit, double expected_rows)
 }
 
 /*
- * Starts workers.  The limit is bytes for all participants together, or with
+ * Starts workers.  The limit is bytes for all members together, or with
  * "separately" for each.  Each is expected to have expected_rows rows.
  */
 static bool
@@ -191,7 +191,7 @@ collect_separately(IndexBuild *build)
 	begin_sort(build, limit, expected_rows);
 	build->failed = !parallel_build_collect_separately(build->parallel, build->info,
 													   build->sort, &build->heap_tuples);
-	/* the leader's sort goes on with the rows of all participants */
+	/* the leader's sort goes on with the rows of all members */
 	sort_progress_expect(build->sort->external.progress, build->expected_rows);
 	return true;
 }

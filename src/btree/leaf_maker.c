@@ -55,7 +55,7 @@
 #define CHUNK_MAX_ROWS		8192
 #define CHUNK_MIN_ROWS		512
 
-/* Chunks for each participant, so that all end at about the same time. */
+/* Chunks for each member, so that all end at about the same time. */
 #define CHUNKS_EACH			8
 
 /*
@@ -104,9 +104,9 @@ typedef struct LeafTuple
 } LeafTuple;
 
 uint32
-leaf_maker_chunk_rows(uint64 nrows, int nparticipants)
+leaf_maker_chunk_rows(uint64 nrows, int nmembers)
 {
-	uint64		even = nrows / (CHUNKS_EACH * nparticipants);
+	uint64		even = nrows / (CHUNKS_EACH * nmembers);
 
 	return Min(Max(even, CHUNK_MIN_ROWS), CHUNK_MAX_ROWS);
 }

@@ -40,7 +40,7 @@ typedef struct LeafDefinition
 } LeafDefinition;
 
 /* The best number of rows in a chunk. */
-extern uint32 leaf_maker_chunk_rows(uint64 nrows, int nparticipants);
+extern uint32 leaf_maker_chunk_rows(uint64 nrows, int nmembers);
 
 /*
  * Prepares to make leaves of chunks of at most max_rows rows.  Allocates in

@@ -4,27 +4,27 @@
  *	  Building an index with parallel workers.
  *
  * A build has the phases of index_build.c: rows are collected, sorted and
- * written.  The participants are the leader and its workers.
+ * written.  The members are the leader and its workers.
  *
- * Collect: the participants share one scan of the table.  Each forms its rows
+ * Collect: the members share one scan of the table.  Each forms its rows
  * in shared memory, where they stay, and sends their places and keys to the
  * leader in batches (row_deposit.c).  The leader takes the batches of all
- * participants, its own too (row_collector.c).
+ * members, its own too (row_collector.c).
  *
  * Sort: the leader makes the order (index_sort.c), in shared memory if that has
  * room (shared_order.c).  Meanwhile the workers find the rows, and wait.
  *
  * Write: all make leaf pages of the rows in their order (parallel_write.c).
  *
- * Separate sorts: each participant sorts its own rows, in its part of the
- * memory, and writes sorted runs to files.  Participants sort separately if
+ * Separate sorts: each member sorts its own rows, in its part of the
+ * memory, and writes sorted runs to files.  Members sort separately if
  * more rows are expected than the memory setting allows, or than there is
  * shared memory for, or if keys cannot be shared.  The workers merge all runs
  * part by part (merged_runs.c).  Meanwhile the leader alone makes the pages of
  * the merged rows.
  *
  * The leader decides once what the workers do after the last row
- * (leader_decision.h).  A participant that comes when the others have had all
+ * (leader_decision.h).  A member that comes when the others have had all
  * rows of the table puts none.  Shared memory is freed when the transaction
  * ends in any way.
  *
@@ -44,21 +44,21 @@
 #include "team/row_deposit.h"
 #include "team/shared_order.h"
 
-/* What the participants share, beside the BuildTeam. */
+/* What the members share, beside the BuildTeam. */
 typedef struct BuildShared
 {
 	bool		unique;			/* rows are checked for duplicates */
 	bool		nulls_not_distinct;
-	bool		separately;		/* each participant sorts its own rows */
-	double		expected_rows;	/* rows of one participant */
+	bool		separately;		/* each member sorts its own rows */
+	double		expected_rows;	/* rows of one member */
 	bool		host_only;		/* separate sorts use no device */
 	bool		check_order;	/* a device has made the order of the rows */
 	SharedOrder order;			/* order of rows in shared memory */
 	WriteShared write;
 } BuildShared;
 
-/* A participant that puts its rows into shared memory. */
-typedef struct Participant
+/* A member that puts its rows into shared memory. */
+typedef struct BuildMember
 {
 	SharedRows *shared;
 	bool		unique;
@@ -68,7 +68,7 @@ typedef struct Participant
 	/* of the leader only, NULL in a worker */
 	RowCollector *collector;
 	ExternalSort *sort;
-} Participant;
+} BuildMember;
 
 struct ParallelBuild
 {
@@ -78,13 +78,13 @@ struct ParallelBuild
 	BuildTeam  *team;
 	BuildShared *shared;
 
-	RowSegments *segments;		/* shared rows of all participants */
+	RowSegments *segments;		/* shared rows of all members */
 	RowCollector *collector;
 	OrderRoom	room;			/* where the order is to be, if it is shared */
 	RowOrder   *order;
 	Size		limit;			/* bytes for rows, order and ring */
 
-	/* of participants that sort separately */
+	/* of members that sort separately */
 	MemberRuns	runs;			/* the leader's runs */
 	MergedRuns	merge;			/* those of all */
 };
@@ -104,7 +104,7 @@ give_up(SharedRows *shared)
 
 /* In the leader: takes the rows that have been sent, or gives up without room for all. */
 static void
-take_batches(Participant *leader)
+take_batches(BuildMember *leader)
 {
 	const RowBatch *batch;
 	char	   *base;
@@ -125,7 +125,7 @@ shared_space(void *owner, Size bytes)
 }
 
 /*
- * An IndexBuildCallback, whose state is the Participant: forms and puts a row.
+ * An IndexBuildCallback, whose state is the BuildMember: forms and puts a row.
  * Ignores rows once the collection is given up, since nothing can end the
  * scan.
  */
@@ -133,25 +133,25 @@ static void
 collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			bool is_alive, void *state)
 {
-	Participant *participant = state;
+	BuildMember *member = state;
 	IndexRow   *row;
 
-	if (unlikely(is_given_up(participant->shared)))
+	if (unlikely(is_given_up(member->shared)))
 		return;
-	row = index_rows_store(participant->rows, tid, values, isnull,
-						   shared_space, participant->deposit);
+	row = index_rows_store(member->rows, tid, values, isnull,
+						   shared_space, member->deposit);
 	if (unlikely(row == NULL))
 	{
-		give_up(participant->shared);
+		give_up(member->shared);
 		return;
 	}
-	if (participant->unique && !is_alive)
+	if (member->unique && !is_alive)
 		index_row_set_dead(row);
-	if (unlikely(!row_deposit_add(participant->deposit, participant->rows->slot)))
-		give_up(participant->shared);
-	if (participant->collector != NULL &&
-		unlikely(row_exchange_has_batches(&participant->shared->exchange)))
-		take_batches(participant);
+	if (unlikely(!row_deposit_add(member->deposit, member->rows->slot)))
+		give_up(member->shared);
+	if (member->collector != NULL &&
+		unlikely(row_exchange_has_batches(&member->shared->exchange)))
+		take_batches(member);
 }
 
 /* The rows in shared memory, in their order, as a source of tuples. */
@@ -218,7 +218,7 @@ scan_share(const BuildWorker *worker, IndexBuildCallback callback, void *state)
 												 false, callback, state));
 }
 
-/* Lets a separate sort write its runs where all participants can read them. */
+/* Lets a separate sort write its runs where all members can read them. */
 static void
 write_runs_to(IndexSort *sort, MemberRuns *runs, SharedRuns *shared)
 {
@@ -233,7 +233,7 @@ static void
 put_rows(const BuildWorker *worker, IndexRows *rows, RowSegments *segments,
 		 SortProgress *progress)
 {
-	Participant participant = {
+	BuildMember member = {
 		.shared = worker->rows,
 		.unique = ((const BuildShared *) worker->shared)->unique,
 		.rows = rows,
@@ -242,12 +242,12 @@ put_rows(const BuildWorker *worker, IndexRows *rows, RowSegments *segments,
 									 rows->columns, rows->ncolumns, progress)
 	};
 
-	if (participant.deposit == NULL)
+	if (member.deposit == NULL)
 		return;
-	scan_share(worker, collect_row, &participant);
-	row_deposit_finish(participant.deposit, 0);
+	scan_share(worker, collect_row, &member);
+	row_deposit_finish(member.deposit, 0);
 	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
-	row_deposit_end(participant.deposit);
+	row_deposit_end(member.deposit);
 }
 
 /* Collects rows together with the others, and makes pages of them. */
@@ -361,7 +361,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
  * ---- the leader
  */
 
-/* Begins to collect the rows of all participants. */
+/* Begins to collect the rows of all members. */
 static void
 begin_collecting(ParallelBuild *build)
 {
@@ -431,7 +431,7 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 	IndexRows  *rows = sort->rows;
 	RowOrder   *order = sort->external.order;
 	SharedRows *shared = build->processes->rows;
-	Participant leader = {
+	BuildMember leader = {
 		.shared = shared,
 		.unique = build->shared->unique,
 		.rows = rows,
@@ -504,10 +504,10 @@ static Size
 plan_to_write(const ParallelBuild *build)
 {
 	const RowStore *store = build->order->store;
-	int			nparticipants = build_processes_workers(build->processes) + 1;
+	int			nmembers = build_processes_workers(build->processes) + 1;
 	Size		ring_bytes = parallel_write_plan(&build->shared->write,
 												 store->nrows, store->memory,
-												 nparticipants);
+												 nmembers);
 
 	return build->limit - Min(build->limit, ring_bytes);
 }

@@ -23,8 +23,8 @@ typedef struct ParallelBuild ParallelBuild;
 
 /*
  * Enters parallel mode and starts the workers that core has planned for the
- * build; NULL if none can be started.  "limit" is bytes: of all participants
- * together, or with "separately" of the sort of each.  Each participant is
+ * build; NULL if none can be started.  "limit" is bytes: of all members
+ * together, or with "separately" of the sort of each.  Each member is
  * expected to have expected_rows rows.  With host_only separate sorts use no
  * device.  Allocates in the current memory context.
  */
@@ -44,7 +44,7 @@ extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 								   IndexSort *sort, double *heap_tuples);
 
 /*
- * The same for participants that sort separately.  Puts the leader's rows into
+ * The same for members that sort separately.  Puts the leader's rows into
  * the sort.  Returns false if a worker could not sort.
  */
 extern bool parallel_build_collect_separately(ParallelBuild *build,
@@ -54,7 +54,7 @@ extern bool parallel_build_collect_separately(ParallelBuild *build,
 
 /*
  * After that: takes the place of index_sort_perform(), and begins to merge the runs of
- * all participants.
+ * all members.
  */
 extern bool parallel_build_merge(ParallelBuild *build, IndexSort *sort);
 

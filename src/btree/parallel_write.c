@@ -3,7 +3,7 @@
  * parallel_write.c
  *	  Making the leaf pages of an index with parallel workers.
  *
- * The rows in their order are divided into chunks.  Participants take chunk
+ * The rows in their order are divided into chunks.  Members take chunk
  * after chunk.  Each measures the rows of its chunk, lays out the chunk's
  * pages when the pages of the chunk before are laid out, and fills the pages
  * (leaf_maker.c).  Only laying out has to go in turn, and takes a small part
@@ -12,10 +12,10 @@
  * Pages are filled in a ring in shared memory, where the number of a page
  * gives its slot.  The leader takes the pages from there in order, gives them
  * their places in the tree, logs and writes them, as in one process.  When
- * there is no page to write, the leader makes pages itself.  A participant
+ * there is no page to write, the leader makes pages itself.  A member
  * whose page has no slot yet waits; the leader writes while it waits.  Nobody
  * waits for ever, since the next page to be written always has a slot, and a
- * participant needs no slot to lay out its chunk.
+ * member needs no slot to lay out its chunk.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,14 +29,14 @@
 #include "btree/parallel_write.h"
 #include "port/shared_memory.h"
 
-/* The ring, in pages: for two chunks of each participant, within bounds. */
+/* The ring, in pages: for two chunks of each member, within bounds. */
 #define RING_MIN_PAGES		16
 #define RING_MAX_PAGES		2048
 
-/* After this many pages participants that may wait for pages are woken. */
+/* After this many pages members that may wait for pages are woken. */
 #define PAGES_AT_ONCE		16
 
-typedef struct Participant
+typedef struct WriteMember
 {
 	WriteShared *shared;
 	LeafMaker  *maker;
@@ -48,7 +48,7 @@ typedef struct Participant
 	uint64		nrows_written;
 	uint64		nrows_made;		/* rows on the pages of a worker */
 	SortProgress *progress;
-} Participant;
+} WriteMember;
 
 void
 parallel_write_init(WriteShared *shared)
@@ -74,14 +74,14 @@ ring_bytes(const WriteShared *shared)
 
 Size
 parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
-					int nparticipants)
+					int nmembers)
 {
 	double		pages;
 
-	shared->chunk_rows = leaf_maker_chunk_rows(nrows, nparticipants);
+	shared->chunk_rows = leaf_maker_chunk_rows(nrows, nmembers);
 	shared->nchunks = (nrows + shared->chunk_rows - 1) / shared->chunk_rows;
 	pages = (double) row_bytes / nrows * shared->chunk_rows / BLCKSZ;
-	shared->nslots = Min(Max(2 * nparticipants * pages, RING_MIN_PAGES),
+	shared->nslots = Min(Max(2 * nmembers * pages, RING_MIN_PAGES),
 						 RING_MAX_PAGES);
 	return ring_bytes(shared);
 }
@@ -122,14 +122,14 @@ is_abandoned(WriteShared *shared)
 }
 
 static inline char *
-slot_page(const Participant *participant, uint32 slot)
+slot_page(const WriteMember *member, uint32 slot)
 {
-	return participant->pages + (Size) slot * BLCKSZ;
+	return member->pages + (Size) slot * BLCKSZ;
 }
 
 /* For the leader: writes the next page; false if it is not there yet. */
 static bool
-write_page(Participant *leader)
+write_page(WriteMember *leader)
 {
 	WriteShared *shared = leader->shared;
 	uint32		number = leader->npages_written % shared->nslots;
@@ -152,7 +152,7 @@ write_page(Participant *leader)
  * none.
  */
 static bool
-write_pages(Participant *leader)
+write_pages(WriteMember *leader)
 {
 	uint32		before = leader->npages_written;
 
@@ -173,7 +173,7 @@ write_pages(Participant *leader)
 	return true;
 }
 
-/* Makes all participants end, since rows are out of order. */
+/* Makes all members end, since rows are out of order. */
 static void
 abandon(WriteShared *shared)
 {
@@ -185,35 +185,35 @@ abandon(WriteShared *shared)
 }
 
 static void
-wake_leader(Participant *participant)
+wake_leader(WriteMember *member)
 {
-	if (participant->writer == NULL)
-		ConditionVariableSignal(&participant->shared->for_leader);
+	if (member->writer == NULL)
+		ConditionVariableSignal(&member->shared->for_leader);
 }
 
 /*
- * A condition for which a participant waits; the number is of a chunk or a
+ * A condition for which a member waits; the number is of a chunk or a
  * page.
  */
-typedef bool (*WriteCondition) (Participant *participant, uint32 number);
+typedef bool (*WriteCondition) (WriteMember *member, uint32 number);
 
 static bool
-has_turn(Participant *participant, uint32 chunk)
+has_turn(WriteMember *member, uint32 chunk)
 {
-	return pg_atomic_read_u32(&participant->shared->turn) == chunk;
+	return pg_atomic_read_u32(&member->shared->turn) == chunk;
 }
 
 static bool
-has_slot(Participant *participant, uint32 page)
+has_slot(WriteMember *member, uint32 page)
 {
-	WriteShared *shared = participant->shared;
+	WriteShared *shared = member->shared;
 
 	return page - pg_atomic_read_u32(&shared->nwritten) < shared->nslots;
 }
 
 /* A WriteCondition: all pages have been written.  Ignores the number. */
 static bool
-is_complete(Participant *leader, uint32 number)
+is_complete(WriteMember *leader, uint32 number)
 {
 	return all_laid_out(leader->shared) &&
 		leader->npages_written == leader->shared->npages;
@@ -225,76 +225,76 @@ is_complete(Participant *leader, uint32 number)
  * the write is abandoned.
  */
 static bool
-wait_for(Participant *participant, WriteCondition condition, uint32 number,
+wait_for(WriteMember *member, WriteCondition condition, uint32 number,
 		 ConditionVariable *variable)
 {
-	bool		leads = participant->writer != NULL;
+	bool		leads = member->writer != NULL;
 
-	if (condition(participant, number))
+	if (condition(member, number))
 		return true;
 	/* the leader may not have been woken for all pages so far */
-	wake_leader(participant);
-	while (!condition(participant, number) && !is_abandoned(participant->shared))
+	wake_leader(member);
+	while (!condition(member, number) && !is_abandoned(member->shared))
 	{
-		if (leads && write_pages(participant))
+		if (leads && write_pages(member))
 			continue;
-		ConditionVariableSleep(leads ? &participant->shared->for_leader :
+		ConditionVariableSleep(leads ? &member->shared->for_leader :
 							   variable,
 							   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return !is_abandoned(participant->shared);
+	return !is_abandoned(member->shared);
 }
 
 /* Lays out the chunk in its turn, from *first_page on; false as wait_for(). */
 static bool
-lay_out_chunk(Participant *participant, uint32 chunk, uint32 *first_page,
+lay_out_chunk(WriteMember *member, uint32 chunk, uint32 *first_page,
 			  uint32 *npages)
 {
-	WriteShared *shared = participant->shared;
+	WriteShared *shared = member->shared;
 
-	if (!wait_for(participant, has_turn, chunk, &shared->turn_passed))
+	if (!wait_for(member, has_turn, chunk, &shared->turn_passed))
 		return false;
 	*first_page = shared->npages;
-	*npages = leaf_maker_lay_out(participant->maker, &shared->pending);
+	*npages = leaf_maker_lay_out(member->maker, &shared->pending);
 	shared->npages += *npages;
 	pg_memory_barrier();
 	pg_atomic_write_u32(&shared->turn, chunk + 1);
 	ConditionVariableBroadcast(&shared->turn_passed);
-	wake_leader(participant);
+	wake_leader(member);
 	return true;
 }
 
 /* Fills the pages of a chunk; false as wait_for(). */
 static bool
-fill_pages(Participant *participant, uint32 first_page, uint32 npages)
+fill_pages(WriteMember *member, uint32 first_page, uint32 npages)
 {
-	WriteShared *shared = participant->shared;
+	WriteShared *shared = member->shared;
 	uint64		nrows = 0;
 
 	for (uint32 i = 0; i < npages; i++)
 	{
 		uint32		page = first_page + i;
 		uint32		number = page % shared->nslots;
-		LeafSlot   *slot = &participant->slots[number];
+		LeafSlot   *slot = &member->slots[number];
 
-		if (!wait_for(participant, has_slot, page, &shared->slots_freed))
+		if (!wait_for(member, has_slot, page, &shared->slots_freed))
 			return false;
-		slot->nrows = leaf_maker_fill(participant->maker, i,
-									  slot_page(participant, number));
+		slot->nrows = leaf_maker_fill(member->maker, i,
+									  slot_page(member, number));
 		nrows += slot->nrows;
 		pg_write_barrier();
 		pg_atomic_write_u32(&slot->page, page + 1);
 		if (i % PAGES_AT_ONCE == PAGES_AT_ONCE - 1)
-			wake_leader(participant);
+			wake_leader(member);
 	}
-	wake_leader(participant);
-	if (participant->writer == NULL)
+	wake_leader(member);
+	if (member->writer == NULL)
 	{
 		pg_atomic_fetch_add_u32(&shared->worker_pages, npages);
-		participant->nrows_made += nrows;
-		sort_progress_emitted(participant->progress, participant->nrows_made);
+		member->nrows_made += nrows;
+		sort_progress_emitted(member->progress, member->nrows_made);
 	}
 	return true;
 }
@@ -304,9 +304,9 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
  * abandoned.
  */
 static bool
-make_chunk(Participant *participant)
+make_chunk(WriteMember *member)
 {
-	WriteShared *shared = participant->shared;
+	WriteShared *shared = member->shared;
 	uint32		chunk = pg_atomic_fetch_add_u32(&shared->next_chunk, 1);
 	uint64		position = (uint64) chunk * shared->chunk_rows;
 	uint32		first_page;
@@ -314,30 +314,30 @@ make_chunk(Participant *participant)
 
 	if (chunk >= shared->nchunks)
 		return false;
-	if (!leaf_maker_take(participant->maker, position,
+	if (!leaf_maker_take(member->maker, position,
 						 Min(shared->chunk_rows,
-							 participant->nrows - position)))
+							 member->nrows - position)))
 	{
 		abandon(shared);
 		return false;
 	}
-	return lay_out_chunk(participant, chunk, &first_page, &npages) &&
-		fill_pages(participant, first_page, npages);
+	return lay_out_chunk(member, chunk, &first_page, &npages) &&
+		fill_pages(member, first_page, npages);
 }
 
 /* Makes pages, in a worker, or makes and writes all; false as parallel_write_share(). */
 static bool
-take_part(Participant *participant)
+take_part(WriteMember *member)
 {
-	if (participant->writer == NULL)
+	if (member->writer == NULL)
 	{
-		while (make_chunk(participant))
+		while (make_chunk(member))
 			;
-		return !is_abandoned(participant->shared);
+		return !is_abandoned(member->shared);
 	}
-	while (write_pages(participant) || make_chunk(participant))
+	while (write_pages(member) || make_chunk(member))
 		;
-	return wait_for(participant, is_complete, 0, NULL);
+	return wait_for(member, is_complete, 0, NULL);
 }
 
 bool
@@ -347,7 +347,7 @@ parallel_write_share(WriteShared *shared, const LeafDefinition *definition,
 {
 	dsm_segment *ring = writer != NULL ? dsm_find_mapping(shared->ring) :
 		dsm_attach(shared->ring);
-	Participant participant = {
+	WriteMember member = {
 		.shared = shared,
 		.maker = leaf_maker_begin(definition, index_rows, rows,
 								  shared->chunk_rows),
@@ -359,10 +359,10 @@ parallel_write_share(WriteShared *shared, const LeafDefinition *definition,
 
 	if (ring == NULL)
 		return true;
-	participant.pages = dsm_segment_address(ring);
-	participant.slots = ring_slots(shared, ring);
+	member.pages = dsm_segment_address(ring);
+	member.slots = ring_slots(shared, ring);
 	sort_progress_emitted(progress, 0);
-	in_order = take_part(&participant);
+	in_order = take_part(&member);
 	dsm_detach(ring);
 	return in_order;
 }

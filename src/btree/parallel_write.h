@@ -23,7 +23,7 @@ typedef struct LeafSlot
 	uint32		nrows;			/* rows of the page */
 } LeafSlot;
 
-/* The state that all participants share. */
+/* The state that all members share. */
 typedef struct WriteShared
 {
 	/* set before the workers begin to write */
@@ -39,7 +39,7 @@ typedef struct WriteShared
 	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
 	pg_atomic_uint32 abandoned; /* a bool: rows are out of order, all end */
 
-	/* for the participant that lays out; for all after the last chunk */
+	/* for the member that lays out; for all after the last chunk */
 	PendingRows pending;
 	uint32		npages;			/* pages laid out so far */
 
@@ -57,7 +57,7 @@ extern void parallel_write_init(WriteShared *shared);
  * the bytes of the ring.
  */
 extern Size parallel_write_plan(WriteShared *shared, uint64 nrows,
-								uint64 row_bytes, int nparticipants);
+								uint64 row_bytes, int nmembers);
 
 /*
  * In the leader: makes the ring, before others write.  False if there is no
@@ -66,7 +66,7 @@ extern Size parallel_write_plan(WriteShared *shared, uint64 nrows,
 extern bool parallel_write_make_ring(WriteShared *shared);
 
 /*
- * Makes pages together with the other participants, which have the same rows.
+ * Makes pages together with the other members, which have the same rows.
  * Only the leader has a writer, which gets all pages in order; a worker passes
  * NULL, and writes nothing if the leader has ended already.  The progress
  * counts the rows that the leader has written, or that the worker has put on

@@ -126,7 +126,7 @@ heap_is_made(const SortSize *size, double bound)
  * all?
  */
 static bool
-first_rows_are_few(const SortSize *size, double participants, double bound)
+first_rows_are_few(const SortSize *size, double members, double bound)
 {
 	SortSize	all = *size;
 	Cost		startup;
@@ -134,9 +134,9 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 
 	if (!heap_is_made(size, bound) || !gpusort_enable_costs)
 		return heap_is_made(size, bound);
-	all.rows *= participants;
-	if (participants > 1)
-		cost_sort_together(&all, participants, &startup, &total);
+	all.rows *= members;
+	if (members > 1)
+		cost_sort_together(&all, members, &startup, &total);
 	else
 		cost_sort_alone(&all, &startup, &total);
 	return SURE_PART * cost_first_rows(size, bound) <=
@@ -145,14 +145,14 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 
 /* Can processes, each of which has a share of this size, sort together? */
 static bool
-has_room(const SortSize *share, double participants)
+has_room(const SortSize *share, double members)
 {
 	SortSize	all = *share;
 
-	all.rows *= participants;
+	all.rows *= members;
 	return sort_fits_memory(share->rows, share->width) ?
 		shared_memory_suffices(sort_rows_bytes(all.rows, all.width)) :
-		sort_merges_at_once(&all, participants);
+		sort_merges_at_once(&all, members);
 }
 
 bool
@@ -162,11 +162,11 @@ first_rows_may_be_together(double bound)
 }
 
 SortChoice
-sort_choose(const SortSize *share, double participants, double bound)
+sort_choose(const SortSize *share, double members, double bound)
 {
-	if (first_rows_are_few(share, participants, bound))
+	if (first_rows_are_few(share, members, bound))
 		return SORT_NATIVELY;
-	if (participants == 1 || !has_room(share, participants) ||
+	if (members == 1 || !has_room(share, members) ||
 		!first_rows_may_be_together(bound))
 		return SORT_ALONE;
 	return sort_fits_memory(share->rows, share->width) ?

@@ -19,11 +19,11 @@ typedef enum SortChoice
 } SortChoice;
 
 /*
- * The sort to do if "participants" processes could sort together, each of which has a
+ * The sort to do if "members" processes could sort together, each of which has a
  * share of this size, and the first "bound" rows are wanted, or with NO_BOUND all.
  * The number of processes is 1 for a sort in one process.
  */
-extern SortChoice sort_choose(const SortSize *share, double participants,
+extern SortChoice sort_choose(const SortSize *share, double members,
 							  double bound);
 
 /*

@@ -204,7 +204,7 @@ sort_size_of_plan(const Plan *sort, const List *attnos, Oid sort_operator,
 }
 
 double
-sort_participants(int nworkers)
+sort_members(int nworkers)
 {
 	return nworkers + Max(1 - 0.3 * nworkers, 0);
 }
@@ -229,10 +229,10 @@ sort_fits_memory(double rows, int width)
 
 /* The number of runs that processes write if they sort these rows together. */
 static double
-count_runs(const SortSize *size, double participants)
+count_runs(const SortSize *size, double members)
 {
 	return Max(memory_bytes(size->rows, size->width) / gpusort_memory_limit(),
-			   participants);
+			   members);
 }
 
 /* How often all rows are merged: a page of each run and a row have to fit. */
@@ -245,9 +245,9 @@ merge_passes(const SortSize *size, double runs)
 }
 
 bool
-sort_merges_at_once(const SortSize *size, double participants)
+sort_merges_at_once(const SortSize *size, double members)
 {
-	return merge_passes(size, count_runs(size, participants)) == 1;
+	return merge_passes(size, count_runs(size, members)) == 1;
 }
 
 static double
@@ -260,9 +260,9 @@ kilobytes(double rows, int width)
  * Kilobytes of all rows in runs: a single process writes values without rows.
  */
 static double
-kilobytes_in_runs(const SortSize *size, double participants)
+kilobytes_in_runs(const SortSize *size, double members)
 {
-	return participants == 1 && size->is_of_values ?
+	return members == 1 && size->is_of_values ?
 		size->rows * sizeof(Datum) / 1024 : kilobytes(size->rows, size->width);
 }
 
@@ -310,36 +310,36 @@ cost_sorting(const SortSize *size)
 
 /* The cost of writing all rows to temporary files once, or of reading them. */
 static Cost
-cost_pages(const SortSize *size, double participants)
+cost_pages(const SortSize *size, double members)
 {
-	return kilobytes_in_runs(size, participants) * 1024 / BLCKSZ *
+	return kilobytes_in_runs(size, members) * 1024 / BLCKSZ *
 		((1 - RANDOM_PAGES_PART) * seq_page_cost +
 		 RANDOM_PAGES_PART * random_page_cost);
 }
 
 /* The cost of the comparisons by which runs are merged. */
 static Cost
-cost_comparing_runs(const SortSize *size, double participants)
+cost_comparing_runs(const SortSize *size, double members)
 {
-	return size->rows * log2(count_runs(size, participants)) *
+	return size->rows * log2(count_runs(size, members)) *
 		cpu_operator_cost;
 }
 
 /*
  * The cost of writing all rows to temporary files as sorted runs, and of
- * merging them.  Participants do both at the same time: they read and write
+ * merging them.  Members do both at the same time: they read and write
  * all rows once more, and one of them reads the result.  A single process
  * takes all rows once more with each further pass.
  */
 static Cost
-cost_spilling(const SortSize *size, double participants)
+cost_spilling(const SortSize *size, double members)
 {
-	Cost		pages = cost_pages(size, participants);
-	double		passes = merge_passes(size, count_runs(size, participants));
-	Cost		comparisons = cost_comparing_runs(size, participants);
+	Cost		pages = cost_pages(size, members);
+	double		passes = merge_passes(size, count_runs(size, members));
+	Cost		comparisons = cost_comparing_runs(size, members);
 
-	if (participants > 1)
-		return (3 * pages + comparisons) / participants + pages;
+	if (members > 1)
+		return (3 * pages + comparisons) / members + pages;
 	return 2 * passes * pages +
 		(passes - 1) * (size->rows * PUT_ROW_COST +
 						cost_emitting(size, size->rows)) +
@@ -364,25 +364,25 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
  * values are written as rows, too.
  */
 static void
-cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
+cost_sort_in_runs(const SortSize *size, double members, Cost *startup,
 				  Cost *total)
 {
 	/* without a device each process sorts its own rows */
-	*startup = cost_putting(size, size->rows / participants) +
-		cost_sorting(size) / participants + cost_spilling(size, participants);
+	*startup = cost_putting(size, size->rows / members) +
+		cost_sorting(size) / members + cost_spilling(size, members);
 	*total = *startup + size->rows * EMIT_ROW_COST;
 }
 
 void
-cost_sort_together(const SortSize *size, double participants,
+cost_sort_together(const SortSize *size, double members,
 				   Cost *startup, Cost *total)
 {
-	double		share = size->rows / participants;
+	double		share = size->rows / members;
 	double		workers_rows = size->rows - share;
 
 	if (!sort_fits_memory(share, size->width))
 	{
-		cost_sort_in_runs(size, participants, startup, total);
+		cost_sort_in_runs(size, members, startup, total);
 		return;
 	}
 	*startup = cost_putting(size, share) + cost_sorting(size);
@@ -402,28 +402,28 @@ cost_sort_together(const SortSize *size, double participants,
 
 /* The same where the rows do not fit the memory: each process merges what it emits. */
 static void
-cost_groups_in_runs(const SortSize *size, double participants, double busiest,
+cost_groups_in_runs(const SortSize *size, double members, double busiest,
 					Cost *startup, Cost *total)
 {
-	Cost		pages = cost_pages(size, participants);
+	Cost		pages = cost_pages(size, members);
 
 	*startup = (cost_putting(size, size->rows) + cost_sorting(size) + pages) /
-		participants;
+		members;
 	*total = *startup + busiest *
-		(pages + cost_comparing_runs(size, participants) +
+		(pages + cost_comparing_runs(size, members) +
 		 size->rows * (PUT_ROW_COST + EMIT_ROW_COST));
 }
 
 void
-cost_sort_in_groups(const SortSize *size, double participants,
+cost_sort_in_groups(const SortSize *size, double members,
 					double busiest, Cost *startup, Cost *total)
 {
-	if (!sort_fits_memory(size->rows / participants, size->width))
+	if (!sort_fits_memory(size->rows / members, size->width))
 	{
-		cost_groups_in_runs(size, participants, busiest, startup, total);
+		cost_groups_in_runs(size, members, busiest, startup, total);
 		return;
 	}
-	*startup = cost_putting(size, size->rows / participants) +
+	*startup = cost_putting(size, size->rows / members) +
 		cost_sorting(size) + size->rows * SHARE_ROW_COST;
 	if (!shared_memory_is_set_aside(sort_rows_bytes(size->rows, size->width)))
 		*startup += kilobytes(size->rows, size->width) *

@@ -53,7 +53,7 @@ extern bool sort_fits_memory(double rows, int width);
  * If processes write rows of this size as runs, are these few enough to be merged
  * at once?
  */
-extern bool sort_merges_at_once(const SortSize *size, double participants);
+extern bool sort_merges_at_once(const SortSize *size, double members);
 
 /*
  * Does temp_file_limit leave room for what a process is expected to write for
@@ -70,16 +70,16 @@ extern void cost_sort_alone(const SortSize *size, Cost *startup, Cost *total);
 
 /*
  * The cost of a GpuSort of a leader and its workers, which take their rows in
- * the time in which one process takes a fraction 1 / participants of them.
+ * the time in which one process takes a fraction 1 / members of them.
  */
-extern void cost_sort_together(const SortSize *size, double participants,
+extern void cost_sort_together(const SortSize *size, double members,
 							   Cost *startup, Cost *total);
 
 /*
  * The same where all processes emit rows, by groups.  The busiest one emits a
  * fraction "busiest" of them.
  */
-extern void cost_sort_in_groups(const SortSize *size, double participants,
+extern void cost_sort_in_groups(const SortSize *size, double members,
 								double busiest, Cost *startup, Cost *total);
 
 /*
@@ -116,8 +116,8 @@ extern Cost cost_sorts_inside(const InnerSize *size, Oid type, Oid collation);
  */
 extern Cost cost_counting(double values);
 
-/* The divisor by which core estimates the rows of each participant. */
-extern double sort_participants(int nworkers);
+/* The divisor by which core estimates the rows of each member. */
+extern double sort_members(int nworkers);
 
 /*
  * The cost of comparing this many rows by this type in a merge join, beyond

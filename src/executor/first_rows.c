@@ -154,7 +154,7 @@ wants_few(const Limit *limit, const PlannedStmt *statement,
 	size = gpusort_size(gpusort_below(limit), statement->rtable);
 	return sort_choose(&size, 1, wanted) == SORT_NATIVELY &&
 		(gather == NULL ||
-		 sort_choose(&size, sort_participants(gather->num_workers),
+		 sort_choose(&size, sort_members(gather->num_workers),
 					 wanted) == SORT_NATIVELY);
 }
 

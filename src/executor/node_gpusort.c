@@ -176,17 +176,17 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 
 /* Chooses the sort for these numbers of processes and of wanted rows. */
 static SortChoice
-choose(const GpuSortState *state, double participants, double wanted)
+choose(const GpuSortState *state, double members, double wanted)
 {
 	const PlanState *node = &state->scan.css.ss.ps;
 	SortSize	size;
 
 	/* the same for any size, which takes some time to find */
-	if (participants == 1 && wanted == NO_BOUND)
+	if (members == 1 && wanted == NO_BOUND)
 		return SORT_ALONE;
 	size = gpusort_size((CustomScan *) node->plan,
 						node->state->es_range_table);
-	return sort_choose(&size, participants, wanted);
+	return sort_choose(&size, members, wanted);
 }
 
 /* Returns the TeamShared, which lies behind the SharedGpuSort. */
@@ -534,7 +534,7 @@ wants_together(SortChoice choice, double bound)
 static SortChoice
 choose_shared(const GpuSortState *state, const ParallelContext *context)
 {
-	return choose(state, sort_participants(context->nworkers),
+	return choose(state, sort_members(context->nworkers),
 				  sort_bound_expected_rows(&state->scan.bound));
 }
 
@@ -542,14 +542,14 @@ choose_shared(const GpuSortState *state, const ParallelContext *context)
  * Returns the number of rows that workers might have to send in their order.
  */
 static double
-expected_to_send(const GpuSortState *state, int nparticipants)
+expected_to_send(const GpuSortState *state, int nmembers)
 {
 	PlanState  *child = outerPlanState(&state->scan.css);
 
 	return state->scan.gather_merge != NULL &&
 		sort_bound_rows(&state->scan.bound) == NO_BOUND &&
 		!row_sort_is_of_values(ExecGetResultType(child), state->ncolumns) ?
-		child->plan->plan_rows * nparticipants : 0;
+		child->plan->plan_rows * nmembers : 0;
 }
 
 /*
@@ -561,13 +561,13 @@ set_shared(GpuSortState *state, ParallelContext *context,
 		   SharedGpuSort *shared)
 {
 	SortChoice	choice = choose_shared(state, context);
-	int			nparticipants = context->nworkers + 1;
+	int			nmembers = context->nworkers + 1;
 	TeamTerms	terms = {
-		.nparticipants = nparticipants,
+		.nmembers = nmembers,
 		.memory = gpusort_memory_limit(),
 		.keep_rows = choice == SORT_TOGETHER_IN_RUNS,
 		.limits_groups = node_has_limit(&state->limit),
-		.expected_to_send = expected_to_send(state, nparticipants)
+		.expected_to_send = expected_to_send(state, nmembers)
 	};
 
 	state->shared = shared;

@@ -4,19 +4,19 @@
  *	  Sorting the rows of a partial plan, by all processes that run it.
  *
  * The node is parallel-aware, and stands in a partial plan, which is a plan
- * below a Gather.  The leader and its workers, the participants, all run it in
+ * below a Gather.  The leader and its workers, the members, all run it in
  * the same way.  They are a team (team.c): each puts its share of the child's
  * rows, and the first to come is elected to make the order.  Then each
- * participant, even one that comes only then, takes a part of the order, emits
+ * member, even one that comes only then, takes a part of the order, emits
  * its rows, and takes the next part (parts.c).  Parts are slices of rows in
  * memory, or, if memory is too small, parts of the merge of all runs.
  *
- * The elected participant emits all rows alone if keys cannot sort them, or if
+ * The elected member emits all rows alone if keys cannot sort them, or if
  * rows are few and do not fit the memory.  That is right for every node above,
  * too: the groups are whole.
  *
  * Each further sort of the same rows has a team of its own, of the same
- * participants.  The participant that is elected in the first team makes the
+ * members.  The member that is elected in the first team makes the
  * orders of all teams, one after the other, and emits their rows.
  *
  * A leader without workers sorts for itself, and emits all rows.
@@ -36,7 +36,7 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* What participants share of a further sort. */
+/* What members share of a further sort. */
 typedef struct SharedBeside
 {
 	pg_atomic_uint64 nnulls;	/* rows that were left out, as NULLs */
@@ -44,7 +44,7 @@ typedef struct SharedBeside
 } SharedBeside;
 
 /*
- * The state that participants share.  The SharedBesides lie behind it, and the
+ * The state that members share.  The SharedBesides lie behind it, and the
  * TeamShareds behind these: that of the sort, and those of the further sorts.
  */
 struct SharedSort
@@ -55,9 +55,9 @@ struct SharedSort
 	bool		limited_exactly;	/* no further row of a group is emitted,
 									 * if one of each is wanted; set before
 									 * all emit */
-	pg_atomic_uint64 nrows;		/* rows that participants have had */
+	pg_atomic_uint64 nrows;		/* rows that members have had */
 	pg_atomic_uint64 nnulls;	/* rows of these that were left out, as NULLs */
-	pg_atomic_uint64 ngroups;	/* groups that participants have counted */
+	pg_atomic_uint64 ngroups;	/* groups that members have counted */
 	pg_atomic_uint64 nread;		/* rows of the parts in which groups were
 								 * counted */
 };
@@ -252,7 +252,7 @@ sort_alone(ParallelSort *sort)
 	sort->report.sorted = true;
 }
 
-/* Puts all rows that the child has for this participant. */
+/* Puts all rows that the child has for this member. */
 static void
 put_rows(ParallelSort *sort)
 {
@@ -272,7 +272,7 @@ put_rows(ParallelSort *sort)
 			team_finish(sort->beside[i].team);
 }
 
-/* Returns what all participants should do with the parts of the order. */
+/* Returns what all members should do with the parts of the order. */
 static TeamWork
 wished_work(const ParallelSort *sort)
 {
@@ -292,7 +292,7 @@ wished_work(const ParallelSort *sort)
 	}
 }
 
-/* Are all participants likely to emit slices of the order? */
+/* Are all members likely to emit slices of the order? */
 static bool
 expects_slices(const ParallelSort *sort)
 {
@@ -300,7 +300,7 @@ expects_slices(const ParallelSort *sort)
 		(sort->emission == EMIT_PARTS || sort->emission == EMIT_PARTS_TO_COUNT);
 }
 
-/* Lets other participants see the reports. */
+/* Lets other members see the reports. */
 static void
 share_report(ParallelSort *sort)
 {
@@ -316,8 +316,8 @@ share_report(ParallelSort *sort)
 }
 
 /*
- * Makes the order of a team's rows, in the elected participant.  in_slices: all
- * participants are likely to emit slices of the order.
+ * Makes the order of a team's rows, in the elected member.  in_slices: all
+ * members are likely to emit slices of the order.
  */
 static RowSort *
 make_sort(Team *team, bool in_slices, bool wants_places)
@@ -329,7 +329,7 @@ make_sort(Team *team, bool in_slices, bool wants_places)
 	return sort;
 }
 
-/* Makes the orders of the further sorts, in the elected participant. */
+/* Makes the orders of the further sorts, in the elected member. */
 static void
 make_orders_beside(ParallelSort *sort)
 {
@@ -347,7 +347,7 @@ make_orders_beside(ParallelSort *sort)
 }
 
 /*
- * Sorts, in the elected participant, and begins to emit the rows, if it emits
+ * Sorts, in the elected member, and begins to emit the rows, if it emits
  * them alone.
  */
 static void
@@ -381,7 +381,7 @@ join_beside(ParallelSort *sort, bool is_elected)
 			team_join_beside(sort->beside[i].team, is_elected);
 }
 
-/* Hands the rows of this participant over, and does what is left to do. */
+/* Hands the rows of this member over, and does what is left to do. */
 static void
 hand_over(Team *team)
 {
@@ -390,7 +390,7 @@ hand_over(Team *team)
 }
 
 /*
- * Takes part in the teams, while rows are taken.  The elected participant
+ * Takes part in the teams, while rows are taken.  The elected member
  * makes the orders of the teams in the sequence in which the others hand over
  * their rows.
  */
@@ -553,7 +553,7 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 
 	if (nread == 0)
 		return false;
-	/* the participant that counts the last rows finds all groups counted */
+	/* the member that counts the last rows finds all groups counted */
 	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
 	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
 		team_shared_parts(shared_team(sort, 0))->nrows)
@@ -660,7 +660,7 @@ set_team(const ParallelSort *sort, int number, const NodeLimit *limit,
 	const Plan *child = outerPlan(sort->css.ss.ps.plan);
 	TeamShared *team = shared_team(sort, number);
 	TeamTerms	terms = {
-		.nparticipants = sort->context->nworkers + 1,
+		.nmembers = sort->context->nworkers + 1,
 		.memory = gpusort_memory_limit(),
 		.keep_rows = !sort_fits_memory(child->plan_rows, child->plan_width),
 		.limits_groups = node_has_limit(limit),
@@ -746,8 +746,7 @@ note_report(ParallelSort *sort)
 	report->sort = sort->shared->report;
 
 	/*
-	 * its count does not tell who is a worker; the participants are shown
-	 * instead
+	 * its count does not tell who is a worker; the members are shown instead
 	 */
 	report->sort.workers = 0;
 	for (int i = 0; i < sort->nbeside; i++)
@@ -756,7 +755,7 @@ note_report(ParallelSort *sort)
 		sort->beside[i].report.workers = 0;
 	}
 	report->nparts = pg_atomic_read_u64(&parts->nemitted);
-	report->nparticipants = pg_atomic_read_u32(&parts->nemitters);
+	report->nemitters = pg_atomic_read_u32(&parts->nemitters);
 	report->most_rows = pg_atomic_read_u64(&parts->most_rows);
 }
 
@@ -791,7 +790,7 @@ parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
 	if (report->nparts > 0)
 	{
 		ExplainPropertyUInteger("Parts Emitted", NULL, report->nparts, es);
-		ExplainPropertyInteger("Processes Emitting", NULL, report->nparticipants,
+		ExplainPropertyInteger("Processes Emitting", NULL, report->nemitters,
 							   es);
 		ExplainPropertyUInteger("Most Rows of a Process", NULL, report->most_rows,
 								es);

@@ -17,16 +17,16 @@
 
 struct ExplainState;
 
-/* The state that participants share, in the parallel context. */
+/* The state that members share, in the parallel context. */
 typedef struct SharedSort SharedSort;
 
-/* The participants that emit the rows. */
+/* The members that emit the rows. */
 typedef enum SortEmission
 {
-	EMIT_PARTS,					/* all participants */
-	EMIT_PARTS_TO_COUNT,		/* all participants, unless the number of
-								 * groups is known from the order alone */
-	EMIT_ALONE					/* the participant that has sorted the rows */
+	EMIT_PARTS,					/* all members */
+	EMIT_PARTS_TO_COUNT,		/* all members, unless the number of groups is
+								 * known from the order alone */
+	EMIT_ALONE					/* the member that has sorted the rows */
 } SortEmission;
 
 /* The report of a sort, for EXPLAIN. */
@@ -34,10 +34,10 @@ typedef struct ParallelSortReport
 {
 	bool		sorted;			/* there has been a sort */
 	RowSortReport sort;
-	uint64		nparts;			/* parts with rows; 0: one participant has
-								 * emitted all rows */
-	int			nparticipants;	/* participants that have emitted parts */
-	uint64		most_rows;		/* most rows that one participant has emitted */
+	uint64		nparts;			/* parts with rows; 0: one member has emitted
+								 * all rows */
+	int			nemitters;		/* members that have emitted parts */
+	uint64		most_rows;		/* most rows that one member has emitted */
 } ParallelSortReport;
 
 /* Makes the row to be sorted from a row of the child. */
@@ -64,7 +64,7 @@ typedef struct SortBeside
 	/* once rows can be emitted */
 	RowSort    *sort;
 	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
-	Team	   *team;			/* all participants; NULL in a single process */
+	Team	   *team;			/* all members; NULL in a single process */
 	uint64		nnulls;			/* rows that were left out, as NULLs: in this
 								 * process, or in all if this process has the
 								 * sort */
@@ -105,8 +105,8 @@ struct ParallelSort
 	 * one, before any row is emitted; may be NULL.
 	 */
 	void		(*take_row) (ParallelSort *sort, TupleTableSlot *row);
-	SortBeside *beside;			/* further sorts; one participant emits the
-								 * rows of all sorts, if there are any */
+	SortBeside *beside;			/* further sorts; one member emits the rows of
+								 * all sorts, if there are any */
 	int			nbeside;
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 	TupleTableSlot *kept;		/* another row, which the node keeps, or NULL */
@@ -118,9 +118,9 @@ struct ParallelSort
 	PartReader *parts;			/* parts that this process emits, or NULL */
 
 	MemoryContext memory;		/* owns what a sort needs */
-	SortProgress *progress;		/* progress of this participant; NULL in a
-								 * single process */
-	Team	   *team;			/* all participants; NULL in a single process */
+	SortProgress *progress;		/* progress of this member; NULL in a single
+								 * process */
+	Team	   *team;			/* all members; NULL in a single process */
 	uint64		nrows;			/* rows of the child, in this process */
 	uint64		nnulls;			/* rows of these that were left out, as NULLs */
 	bool		last_was_small; /* the last sort in one process had few rows */
@@ -161,20 +161,20 @@ parallel_sort_result(ParallelSort *sort, TupleTableSlot *row)
 
 /*
  * Takes the rows of the child and sorts them, unless that is done, with the
- * other participants if there are any.
+ * other members if there are any.
  */
 extern void parallel_sort_get_ready(ParallelSort *sort);
 
 /*
- * Return the number of the child's rows in all participants, and how many of
+ * Return the number of the child's rows in all members, and how many of
  * these were left out as NULLs.
  */
 extern uint64 parallel_sort_rows(const ParallelSort *sort);
 extern uint64 parallel_sort_nulls(const ParallelSort *sort);
 
 /*
- * Adds the *ngroups groups of this participant, which has emitted the last row
- * of its parts.  Returns true in the last of all participants, and sets
+ * Adds the *ngroups groups of this member, which has emitted the last row
+ * of its parts.  Returns true in the last of all members, and sets
  * *ngroups to the number of groups of all.
  */
 extern bool parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups);
@@ -204,10 +204,10 @@ parallel_sort_next(ParallelSort *sort)
 }
 
 /*
- * Drops the rows after the last part of this participant, if all emit parts.
+ * Drops the rows after the last part of this member, if all emit parts.
  * Further calls of parallel_sort_next() return false.  Nobody may refer to a
  * row any more.  To unmap shared memory takes a good part of the time that it
- * takes to fill it, so all participants do it as early as they can.
+ * takes to fill it, so all members do it as early as they can.
  */
 extern void parallel_sort_release(ParallelSort *sort);
 

@@ -323,7 +323,7 @@ aggregate_paths_cost_inside(const PlannerInfo *root, const Path *path,
 		return 0;
 	is_sorted = list_length(agg->subpath->pathkeys) > NUM_GROUP_KEYS(root);
 	return (is_sorted ? inside->of_sorted : inside->of_unsorted) /
-		sort_participants(agg->path.parallel_workers);
+		sort_members(agg->path.parallel_workers);
 }
 
 /*

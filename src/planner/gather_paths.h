@@ -10,7 +10,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* Makes the path that gathers this many rows of all participants. */
+/* Makes the path that gathers this many rows of all members. */
 extern Path *gather_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							   Path *partial, double rows);
 

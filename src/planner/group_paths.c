@@ -79,13 +79,13 @@ group_paths_begin(PlannerInfo *root, const RelOptInfo *input,
 		return grouped;
 	grouped.partial = linitial(input->partial_pathlist);
 	grouped.repeated = repeated_work_cost(grouped.partial,
-										  group_paths_participants(&grouped),
+										  group_paths_members(&grouped),
 										  grouped.serial);
 	return grouped;
 }
 
 double
-group_paths_participants(const Grouped *grouped)
+group_paths_members(const Grouped *grouped)
 {
 	return Max(grouped->serial->rows / Max(grouped->partial->rows, 1), 1);
 }
@@ -149,10 +149,10 @@ group_paths_largest_part(PlannerInfo *root, Node *expr)
 }
 
 double
-group_paths_busiest_share(double ngroups, double part, double participants)
+group_paths_busiest_share(double ngroups, double part, double members)
 {
-	part = Max(part, 1 / participants);
-	return Min(Max(part, ceil(ngroups / participants) / ngroups), 1);
+	part = Max(part, 1 / members);
+	return Min(Max(part, ceil(ngroups / members) / ngroups), 1);
 }
 
 double
@@ -168,11 +168,11 @@ group_paths_busiest(const Grouped *grouped, List *group_columns)
 		part = Min(part, group_paths_largest_part(grouped->root,
 												  lfirst(cell)));
 	return group_paths_busiest_share(ngroups, part,
-									 group_paths_participants(grouped));
+									 group_paths_members(grouped));
 }
 
 CustomPath *
-group_paths_above(SortPath *sort, const SortSize *size, double participants,
+group_paths_above(SortPath *sort, const SortSize *size, double members,
 				  double busiest)
 {
 	CustomPath *path = makeNode(CustomPath);
@@ -183,7 +183,7 @@ group_paths_above(SortPath *sort, const SortSize *size, double participants,
 	path->path.pathtype = T_CustomScan;
 	path->path.parallel_aware = true;
 	path->path.parallel_safe = true;
-	cost_sort_in_groups(size, participants, busiest, &path->path.startup_cost,
+	cost_sort_in_groups(size, members, busiest, &path->path.startup_cost,
 						&path->path.total_cost);
 	path->path.startup_cost += input_cost;
 	path->path.total_cost += input_cost;
@@ -192,18 +192,18 @@ group_paths_above(SortPath *sort, const SortSize *size, double participants,
 }
 
 /*
- * The partial path that sorts the rows of all participants' "input", and
+ * The partial path that sorts the rows of all members' "input", and
  * keeps groups together: rows that are equal in the first ngroup_keys of the
  * keys.  NULL if gpusort does not do this sort.  Sets *busiest to the part
- * of all rows that the busiest participant has.
+ * of all rows that the busiest member has.
  */
 static Path *
 make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 			int ngroup_keys, double *busiest)
 {
 	PlannerInfo *root = grouped->root;
-	double		participants = group_paths_participants(grouped);
-	double		rows = input->rows * participants;
+	double		members = group_paths_members(grouped);
+	double		rows = input->rows * members;
 	List	   *group_keys = list_truncate(list_copy(pathkeys), ngroup_keys);
 	List	   *group_columns = sort_paths_columns(group_keys,
 												   input->parent->relids);
@@ -217,7 +217,7 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	*busiest = group_paths_busiest(grouped, group_columns);
 	path = group_paths_above(create_sort_path(root, grouped->relation, input,
 											  pathkeys, NO_BOUND),
-							 &size, participants, *busiest);
+							 &size, members, *busiest);
 	path->path.startup_cost += grouped->repeated;
 	path->path.total_cost += grouped->repeated;
 	path->custom_private = write_group_keys(ngroup_keys);
@@ -239,7 +239,7 @@ emit_part(Path *sorted, double part)
 
 /*
  * Changes a consumer's own cost in a path from the cost of an even share to
- * the cost of the busiest participant's share.
+ * the cost of the busiest member's share.
  */
 static void
 charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
@@ -247,14 +247,14 @@ charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
 {
 	consumer->total_cost = input->total_cost +
 		(consumer->total_cost - input->total_cost) * busiest *
-		group_paths_participants(grouped);
+		group_paths_members(grouped);
 }
 
-/* The rows that all participants emit. */
+/* The rows that all members emit. */
 static double
 gathered_rows(const Grouped *grouped, const Path *partial)
 {
-	return clamp_row_est(partial->rows * group_paths_participants(grouped));
+	return clamp_row_est(partial->rows * group_paths_members(grouped));
 }
 
 Path *
@@ -681,7 +681,7 @@ add_distinct_paths(const Grouped *grouped)
 	emit_part(sorted, part);
 	path = (Path *)
 		create_unique_path(root, relation, sorted, ngroup_keys,
-						   clamp_row_est(rows / group_paths_participants(grouped)));
+						   clamp_row_est(rows / group_paths_members(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_before_hashing(grouped, path,
 					   get_sortgrouplist_exprs(root->parse->distinctClause,
@@ -737,7 +737,7 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 
 	ngroups = sort_paths_count_groups(root, grouped->serial, extra);
 	path = sort_paths_group(root, relation, sorted, extra,
-							clamp_row_est(ngroups / group_paths_participants(grouped)));
+							clamp_row_est(ngroups / group_paths_members(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_before_hashing(grouped, path,
 					   get_sortgrouplist_exprs(clause, extra->targetList));

@@ -19,7 +19,7 @@ typedef struct Grouped
 	RelOptInfo *relation;		/* relation of the groups */
 	Path	   *serial;			/* cheapest path of the input */
 	Path	   *partial;		/* cheapest partial path of the input, or NULL */
-	Cost		repeated;		/* of what its participants repeat
+	Cost		repeated;		/* of what all members repeat
 								 * (repeated_work.h) */
 } Grouped;
 
@@ -27,32 +27,32 @@ typedef struct Grouped
 extern Grouped group_paths_begin(PlannerInfo *root, const RelOptInfo *input,
 								 RelOptInfo *relation);
 
-/* The participants of the partial path, by the rows of each. */
-extern double group_paths_participants(const Grouped *grouped);
+/* The members of the partial path, by the rows of each. */
+extern double group_paths_members(const Grouped *grouped);
 
 /* The part of all rows that the largest group by this expression has. */
 extern double group_paths_largest_part(PlannerInfo *root, Node *expr);
 
 /*
- * The part of all rows that the busiest participant has, if groups stay whole,
+ * The part of all rows that the busiest member has, if groups stay whole,
  * and the largest of them has this part of the rows.
  */
 extern double group_paths_busiest_share(double ngroups, double part,
-										double participants);
+										double members);
 
 /* The same for groups by these columns. */
 extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
 
 /*
  * The partial path of a node that takes the place of core's Sort, and gives
- * each participant whole groups.  Its child is the Sort, from which the plan
+ * each member whole groups.  Its child is the Sort, from which the plan
  * gets the columns.  "busiest" is the part of all rows that the busiest
- * participant has.  The caller sets what the node is.
+ * member has.  The caller sets what the node is.
  */
 extern CustomPath *group_paths_above(SortPath *sort, const SortSize *size,
-									 double participants, double busiest);
+									 double members, double busiest);
 
-/* The path that gathers all participants' rows of a partial path. */
+/* The path that gathers all members' rows of a partial path. */
 extern Path *group_paths_gather(const Grouped *grouped, Path *partial);
 
 /* Registers the nodes for parallel workers. */

@@ -76,7 +76,7 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 		sort_paths_take_over(root, partial, root->sort_pathkeys,
 							 ordered_bound(root), size) &&
 		sort_is_together(sort_choose(size,
-									 sort_participants(partial->parallel_workers),
+									 sort_members(partial->parallel_workers),
 									 ordered_bound(root))) &&
 		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
 }

@@ -150,7 +150,7 @@ will_sort_together(const GatherMerge *gather, PlanPlace place,
 	SortSize	size = gpusort_size((CustomScan *) sort, range_table);
 
 	return sort_is_together(sort_choose(&size,
-										sort_participants(gather->num_workers),
+										sort_members(gather->num_workers),
 										place.bound));
 }
 

@@ -98,8 +98,8 @@ find_repeated(const Path *path, double further)
 }
 
 Cost
-repeated_work_cost(const Path *partial, double participants, const Path *whole)
+repeated_work_cost(const Path *partial, double members, const Path *whole)
 {
-	return REPEATED_PART * Max(find_repeated(partial, participants - 1) -
+	return REPEATED_PART * Max(find_repeated(partial, members - 1) -
 							   find_repeated(whole, 0), 0);
 }

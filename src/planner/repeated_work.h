@@ -11,10 +11,10 @@
 #include "nodes/pathnodes.h"
 
 /*
- * The cost to charge for the work that the participants of a partial path
+ * The cost to charge for the work that the members of a partial path
  * repeat, beyond what the whole path in its place repeats.
  */
-extern Cost repeated_work_cost(const Path *partial, double participants,
+extern Cost repeated_work_cost(const Path *partial, double members,
 							   const Path *whole);
 
 #endif							/* GPUSORT_REPEATED_WORK_H */

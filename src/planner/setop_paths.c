@@ -575,12 +575,12 @@ static const CustomPathMethods union_path_methods = {
  */
 static Path *
 make_node(const PlannedSetop *operation, SortPath *sort,
-		  const SortSize *size, double participants, double busiest)
+		  const SortSize *size, double members, double busiest)
 {
-	CustomPath *path = group_paths_above(sort, size, participants, busiest);
+	CustomPath *path = group_paths_above(sort, size, members, busiest);
 
 	path->path.pathtarget = operation->relation->reltarget;
-	path->path.rows = clamp_row_est(operation->rows / participants);
+	path->path.rows = clamp_row_est(operation->rows / members);
 	path->path.total_cost += cpu_operator_cost *
 		(size->rows * busiest * operation->ncolumns + path->path.rows);
 	path->path.pathkeys = list_truncate(list_copy(sort->path.pathkeys),
@@ -597,7 +597,7 @@ make_node(const PlannedSetop *operation, SortPath *sort,
 
 /* The cost of what processes repeat below the inputs' partial paths. */
 static Cost
-cost_repeated(const PlannedSetop *operation, double participants)
+cost_repeated(const PlannedSetop *operation, double members)
 {
 	Cost		cost = 0;
 	ListCell   *cell;
@@ -607,7 +607,7 @@ cost_repeated(const PlannedSetop *operation, double participants)
 		const RelOptInfo *input = lfirst(cell);
 
 		cost += repeated_work_cost(linitial(input->partial_pathlist),
-								   participants, input->cheapest_total_path);
+								   members, input->cheapest_total_path);
 	}
 	return cost;
 }
@@ -620,7 +620,7 @@ make_together(const PlannedSetop *operation)
 	List	   *paths = input_paths(operation, true);
 	Path	   *input;
 	SortSize	size;
-	double		participants;
+	double		members;
 	double		busiest;
 	Cost		repeated;
 	Path	   *path;
@@ -633,15 +633,15 @@ make_together(const PlannedSetop *operation)
 	if (!sort_paths_share(operation->root, input, operation->keys,
 						  operation->input_rows, &size))
 		return NULL;
-	participants = Max(operation->input_rows / Max(input->rows, 1), 1);
+	members = Max(operation->input_rows / Max(input->rows, 1), 1);
 	busiest = group_paths_busiest_share(operation->ngroups,
 										operation->largest_part,
-										participants);
+										members);
 	path = make_node(operation,
 					 create_sort_path(operation->root, relation, input,
 									  operation->keys, NO_BOUND),
-					 &size, participants, busiest);
-	repeated = cost_repeated(operation, participants);
+					 &size, members, busiest);
+	repeated = cost_repeated(operation, members);
 	path->startup_cost += repeated;
 	path->total_cost += repeated;
 	return project_result(operation, path);

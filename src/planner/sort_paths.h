@@ -41,8 +41,8 @@ extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							 Path *input, List *pathkeys, double bound);
 
 /*
- * Will all participants that run this partial path sort its rows together?
- * "rows" counts the rows of all participants.  Sets the sort's size.
+ * Will all members that run this partial path sort its rows together?
+ * "rows" counts the rows of all members.  Sets the sort's size.
  */
 extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
 							 List *pathkeys, double rows, SortSize *size);

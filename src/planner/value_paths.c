@@ -355,25 +355,25 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
  */
 static Cost
 cost_all_together(const QueryAggregates *all, const QueryOrder *order,
-				  const SortSize *size, double participants)
+				  const SortSize *size, double members)
 {
 	bool		is_read_alone = order->finds_percentiles ||
 		list_length(all->orders) > 1;
-	double		busiest = is_read_alone ? 1 : 1 / participants;
+	double		busiest = is_read_alone ? 1 : 1 / members;
 	Cost		looking = cost_values(all, order, size->rows * busiest);
 	Cost		startup;
 	Cost		total;
 
-	if (!sort_fits_memory(size->rows / participants, size->width))
+	if (!sort_fits_memory(size->rows / members, size->width))
 	{
 		/* values in files are read one after the other */
 		if (is_read_alone)
-			cost_sort_together(size, participants, &startup, &total);
+			cost_sort_together(size, members, &startup, &total);
 		else
-			cost_sort_in_groups(size, participants, busiest, &startup, &total);
+			cost_sort_in_groups(size, members, busiest, &startup, &total);
 		return total + looking;
 	}
-	cost_sort_in_groups(size, participants, busiest, &startup, &total);
+	cost_sort_in_groups(size, members, busiest, &startup, &total);
 	return startup + looking;
 }
 
@@ -384,7 +384,7 @@ cost_all_together(const QueryAggregates *all, const QueryOrder *order,
  */
 static bool
 add_cost_together(const Grouped *grouped, const QueryAggregates *all,
-				  const QueryOrder *order, double participants, Cost *total)
+				  const QueryOrder *order, double members, Cost *total)
 {
 	double		rows = grouped->serial->rows;
 	Path	   *values;
@@ -396,7 +396,7 @@ add_cost_together(const Grouped *grouped, const QueryAggregates *all,
 	if (!sort_paths_share(grouped->root, values, order->sort_keys, rows,
 						  &size))
 		return false;
-	*total += cost_all_together(all, order, &size, participants);
+	*total += cost_all_together(all, order, &size, members);
 	return true;
 }
 
@@ -422,7 +422,7 @@ make_row_together(const Grouped *grouped, const QueryAggregates *all,
 	foreach(cell, all->orders)
 	{
 		if (!add_cost_together(grouped, all, lfirst(cell),
-							   group_paths_participants(grouped), &total))
+							   group_paths_members(grouped), &total))
 			return NULL;
 	}
 	sort = (Path *) create_sort_path(grouped->root, values->parent, values,
@@ -443,7 +443,7 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 	const QueryOrder *order = linitial(all->orders);
 	Path	   *values = project_all(root, grouped->partial, all);
 	double		rows = grouped->serial->rows;
-	double		participants = group_paths_participants(grouped);
+	double		members = group_paths_members(grouped);
 	double		busiest;
 	SortSize	size;
 	Cost		input;
@@ -458,14 +458,14 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 									 order->sort_keys, NO_BOUND);
 	busiest = group_paths_busiest(grouped, all->groups);
 	input = values->total_cost + grouped->repeated;
-	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
+	cost_sort_in_groups(&size, members, busiest, &startup, &total);
 	return make_aggregate(root, grouped->relation, sort, all, extra,
 						  input + startup,
 						  input + total +
 						  cost_values(all, order, rows * busiest) +
 						  cost_others(root, all, rows * busiest,
 									  all->ngroups * busiest),
-						  all->ngroups / participants);
+						  all->ngroups / members);
 }
 
 /* The path in all processes that run the partial path; NULL as above. */

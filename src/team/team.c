@@ -122,9 +122,9 @@ shared_rows(TeamShared *shared)
 }
 
 Size
-team_size(int nparticipants)
+team_size(int nmembers)
 {
-	return MAXALIGN(sizeof(TeamShared)) + shared_rows_size(nparticipants);
+	return MAXALIGN(sizeof(TeamShared)) + shared_rows_size(nmembers);
 }
 
 /*
@@ -158,8 +158,8 @@ divide_memory(const TeamTerms *terms)
 		memory -= group_thresholds_most_bytes(memory);
 	limits.kept_rows = terms->keep_rows ? memory :
 		Min(memory, Max(memory / KEPT_ROWS_PART, LEAST_KEPT_BYTES));
-	limits.rows = terms->nparticipants * (memory - limits.kept_rows);
-	limits.merge = terms->nparticipants * limits.kept_rows;
+	limits.rows = terms->nmembers * (memory - limits.kept_rows);
+	limits.merge = terms->nmembers * limits.kept_rows;
 	return limits;
 }
 
@@ -167,7 +167,7 @@ divide_memory(const TeamTerms *terms)
 static void
 set_terms(TeamShared *shared, const TeamTerms *terms)
 {
-	int			nworkers = terms->nparticipants - 1;
+	int			nworkers = terms->nmembers - 1;
 
 	shared->terms = *terms;
 	shared->limits = divide_memory(terms);
@@ -176,7 +176,7 @@ set_terms(TeamShared *shared, const TeamTerms *terms)
 	shared_parts_init(&shared->parts);
 	shared->sends_slices = shared->limits.rows > 0 &&
 		sending_pays(nworkers, terms->expected_to_send);
-	shared_rows_init(shared_rows(shared), terms->nparticipants,
+	shared_rows_init(shared_rows(shared), terms->nmembers,
 					 shared->limits.rows);
 }
 
@@ -222,7 +222,7 @@ team_begin(TeamShared *shared, const TeamRows *rows, SortProgress *progress)
 	team->shared = shared;
 	team->rows = *rows;
 	team->number = IsParallelWorker() ? ParallelWorkerNumber :
-		shared->terms.nparticipants - 1;
+		shared->terms.nmembers - 1;
 	team->progress = progress;
 	team->segments = row_segments_begin(shared_rows(shared));
 	member_sort_prepare(&team->sort, &shared->kept, &team->rows);
@@ -248,7 +248,7 @@ begin_collecting(Team *team)
 	team->collector = row_collector_begin(shared_rows(shared),
 										  team->segments);
 	member_sort_begin_all(&team->sort, team->collector,
-						  shared->terms.nparticipants,
+						  shared->terms.nmembers,
 						  shared->limits.rows == 0, &shared->limits);
 }
 
@@ -499,7 +499,7 @@ static TeamWork
 prepare_merge(Team *team, TeamWork wish)
 {
 	TeamShared *shared = team->shared;
-	int			nmembers = shared->terms.nparticipants;
+	int			nmembers = shared->terms.nmembers;
 
 	merged_runs_begin(&team->merge, &shared->kept.runs, &shared->parts,
 					  run_order_of_rows(team->sort.external.order),
@@ -534,7 +534,7 @@ prepare_to_emit(Team *team)
 	uint64		nrows = team->sort.external.order->nentries;
 
 	return share_order(team, shared_slices_even(nrows,
-												team->shared->terms.nparticipants));
+												team->shared->terms.nmembers));
 }
 
 /*

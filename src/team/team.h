@@ -20,7 +20,7 @@ typedef struct TeamShared TeamShared;
 /* The terms of a team, which the leader sets before it launches workers. */
 typedef struct TeamTerms
 {
-	int			nparticipants;	/* the planned workers and the leader, whose
+	int			nmembers;		/* the planned workers and the leader, whose
 								 * number is the last */
 	Size		memory;			/* memory of each member, in bytes */
 	bool		keep_rows;		/* all members keep their rows, since more are
@@ -45,7 +45,7 @@ typedef enum TeamRole
 } TeamRole;
 
 /* Returns the bytes of shared memory that a team takes. */
-extern Size team_size(int nparticipants);
+extern Size team_size(int nmembers);
 
 /*
  * team_init() initializes the shared state, in the leader, before workers are

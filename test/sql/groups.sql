@@ -41,7 +41,7 @@ SELECT plan_of('SELECT DISTINCT ON (g) g, id, txt FROM t ORDER BY g, id DESC');
 SELECT plan_of('SELECT s, array_agg(id) FROM t GROUP BY s HAVING count(*) > 5');
 SELECT plan_of('SELECT g, h FROM t GROUP BY g, h');
 SELECT plan_of('SELECT id, lead(id) OVER (PARTITION BY s ORDER BY id), rank() OVER (PARTITION BY txt ORDER BY x NULLS FIRST) FROM t');
--- what EXPLAIN shows; how much each participant had is a matter of chance
+-- what EXPLAIN shows; how much each member had is a matter of chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory): \d+', '\1: ...')
 FROM plan_of('SELECT s, array_agg(id) FROM t GROUP BY s', true) line;
 

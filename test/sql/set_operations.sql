@@ -45,7 +45,7 @@ END $$;
 SELECT plan_of('SELECT count(*) FROM (SELECT k, few FROM a UNION SELECT k, few FROM b) s');
 SELECT plan_of('SELECT k, few FROM a EXCEPT SELECT k, few FROM b');
 SELECT plan_of('SELECT k, few FROM a INTERSECT ALL SELECT k, few FROM b');
--- what EXPLAIN shows; how much each participant had is a matter of chance
+-- what EXPLAIN shows; how much each member had is a matter of chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...')
 FROM plan_of('SELECT k FROM a INTERSECT SELECT k FROM b', true) line WHERE line !~ 'Scan on|SubqueryScan|Append';
 

@@ -76,11 +76,11 @@ SELECT plan_of('SELECT count(DISTINCT txt), count(*) FROM v');
 SELECT plan_of('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY num DESC NULLS LAST) FROM v HAVING count(*) > 5');
 -- if rows come in order, no share of them is worth a worker
 SELECT plan_of('SELECT count(DISTINCT sorted) FROM v');
--- what EXPLAIN shows: keys tell how many values there are, unless the keys are too long; how much each participant had is a matter of
+-- what EXPLAIN shows: keys tell how many values there are, unless the keys are too long; how much each member had is a matter of
 -- chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
--- several orders: one participant finds the values of all
+-- several orders: one member finds the values of all
 SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt DESC), count(few), count(*) FROM v', true) line;
 SET max_parallel_workers_per_gather = 0;
 SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;

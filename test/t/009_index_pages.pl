@@ -140,7 +140,7 @@ $held->end;
 is($session->{err} . $session->{out}, "$native\n", 'large indexes are the same');
 cmp_ok($node->counter('index_worker_pages'), '>', $by_workers, 'with leaves that workers made');
 
-# Participants leave the same common prefix out of keys, as they find it. Some rows do not have it, everywhere in the table or only
+# Members leave the same common prefix out of keys, as they find it. Some rows do not have it, everywhere in the table or only
 # late.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE alike WITH (parallel_workers = 2) AS
