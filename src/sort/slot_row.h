@@ -6,7 +6,7 @@
  * The row is copied once, straight from the slot's own form.  That is the
  * bytes of a tuple in a shared buffer, or the values of a virtual row, from
  * which the tuple is formed where it is stored.  Many virtual rows are only a
- * few numbers.
+ * few numbers and short strings.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,31 +35,45 @@ typedef struct SlotRow
 	Size		bytes;			/* size of the minimal tuple */
 	const char *tuple;			/* minimal tuple without its length, or NULL */
 	bool		has_nulls;		/* a virtual row with NULLs */
-	bool		by_value;		/* a virtual row of by-value columns, no NULLs */
+	bool		is_plain;		/* a virtual row of nothing but by-value
+								 * columns and short strings */
+	bool		has_strings;	/* a plain row has strings */
 } SlotRow;
 
 /* Bytes of the header of a row without a NULL. */
 #define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
 
 /*
- * Computes the size of a row of by-value columns without a NULL; false for
- * other rows.
+ * Computes the size of a row of by-value columns and short strings without a NULL;
+ * false for other rows.  Short strings, and numerics, are those that a table
+ * stores with a header of one byte.
  */
 static inline bool
-slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
-					 TupleDesc descriptor)
+slot_row_find_plain(SlotRow *row, const TupleTableSlot *slot,
+					TupleDesc descriptor)
 {
 	Size		end = 0;
 
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		const char *string = DatumGetPointer(slot->tts_values[i]);
 
-		if (!attribute->attbyval || slot->tts_isnull[i])
+		if (slot->tts_isnull[i])
 			return false;
-		end = att_align_nominal(end, attribute->attalign) + attribute->attlen;
+		if (attribute->attbyval)
+			end = att_align_nominal(end, attribute->attalign) +
+				attribute->attlen;
+		else if (attribute->attlen == -1 && VARATT_IS_SHORT(string) &&
+				 !VARATT_IS_EXTERNAL(string))
+		{
+			row->has_strings = true;
+			end += VARSIZE_SHORT(string);
+		}
+		else
+			return false;
 	}
-	row->by_value = true;
+	row->is_plain = true;
 	row->bytes = PLAIN_HEADER_BYTES + end;
 	return true;
 }
@@ -97,7 +111,7 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	}
 
 	slot_getallattrs(slot);
-	if (slot_row_find_values(&row, slot, descriptor))
+	if (slot_row_find_plain(&row, slot, descriptor))
 		return row;
 	for (int i = 0; i < descriptor->natts && !row.has_nulls; i++)
 		row.has_nulls = slot->tts_isnull[i];
@@ -109,10 +123,10 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	return row;
 }
 
-/* Writes a row of by-value columns. */
+/* Writes a plain row. */
 static inline void
-slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
-					  TupleDesc descriptor, MinimalTuple place)
+slot_row_write_plain(const SlotRow *row, const TupleTableSlot *slot,
+					 TupleDesc descriptor, MinimalTuple place)
 {
 	char	   *data = (char *) place + PLAIN_HEADER_BYTES;
 	Size		end = 0;
@@ -123,13 +137,26 @@ slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
 	place->t_len = row->bytes;
 	HeapTupleHeaderSetNatts(place, descriptor->natts);
 	place->t_hoff = PLAIN_HEADER_BYTES + MINIMAL_TUPLE_OFFSET;
+	if (row->has_strings)
+		place->t_infomask = HEAP_HASVARWIDTH;
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		Datum		value = slot->tts_values[i];
 
-		end = att_align_nominal(end, attribute->attalign);
-		store_att_byval(data + end, slot->tts_values[i], attribute->attlen);
-		end += attribute->attlen;
+		if (attribute->attbyval)
+		{
+			end = att_align_nominal(end, attribute->attalign);
+			store_att_byval(data + end, value, attribute->attlen);
+			end += attribute->attlen;
+		}
+		else
+		{
+			Size		bytes = VARSIZE_SHORT(DatumGetPointer(value));
+
+			memcpy(data + end, DatumGetPointer(value), bytes);
+			end += bytes;
+		}
 	}
 }
 
@@ -151,9 +178,9 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 			place->t_infomask &= ~DATUM_MARK;
 		return;
 	}
-	if (likely(row->by_value))
+	if (likely(row->is_plain))
 	{
-		slot_row_write_values(row, slot, descriptor, place);
+		slot_row_write_plain(row, slot, descriptor, place);
 		return;
 	}
 
