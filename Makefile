@@ -175,6 +175,7 @@ OBJS = \
 	src/team/shared_runs.o \
 	src/team/sorted_slices.o \
 	src/team/team.o \
+	src/window/exact_sum.o \
 	src/window/null_map.o \
 	src/window/paged_array.o \
 	src/window/window_aggregate.o \

@@ -202,8 +202,34 @@ choose_set(AggState *aggregates, int set)
 		aggregates->grouped_cols = aggregates->phase->grouped_cols[set];
 }
 
+void
+core_aggregates_add_value(AggState *aggregates, int set, int transno,
+						  Datum value)
+{
+	AggStatePerTrans transition = &aggregates->pertrans[transno];
+	AggStatePerGroup state = &aggregates->pergroups[set][transno];
+	FunctionCallInfo call = transition->transfn_fcinfo;
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(aggregates->tmpcontext->ecxt_per_tuple_memory);
+
+	Assert(transition->transtypeByVal);
+	choose_set(aggregates, set);
+	aggregates->curpertrans = transition;
+	call->args[0].value = state->transValue;
+	call->args[0].isnull = state->transValueIsNull;
+	call->args[1].value = value;
+	call->args[1].isnull = false;
+	call->isnull = false;
+	state->transValue = FunctionCallInvoke(call);
+	state->transValueIsNull = call->isnull;
+	state->noTransValue = false;
+	aggregates->curpertrans = NULL;
+	MemoryContextSwitchTo(caller_context);
+}
+
 TupleTableSlot *
-core_aggregates_emit(AggState *aggregates, int set, TupleTableSlot *first)
+core_aggregates_emit(AggState *aggregates, int set, GroupTotals *totals,
+					 TupleTableSlot *first)
 {
 	PlanState  *node = &aggregates->ss.ps;
 	ExprContext *context = node->ps_ExprContext;
@@ -216,9 +242,15 @@ core_aggregates_emit(AggState *aggregates, int set, TupleTableSlot *first)
 	ResetExprContext(context);
 	caller_context = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	for (int i = 0; i < aggregates->numaggs; i++)
-		context->ecxt_aggvalues[i] = make_result(aggregates,
-												 &aggregates->peragg[i],
-												 &context->ecxt_aggnulls[i]);
+	{
+		AggStatePerAgg aggregate = &aggregates->peragg[i];
+		bool	   *isnull = &context->ecxt_aggnulls[i];
+
+		context->ecxt_aggvalues[i] =
+			totals != NULL && group_totals_have_result(totals, aggregate) ?
+			group_totals_result(totals, i, isnull) :
+			make_result(aggregates, aggregate, isnull);
+	}
 	MemoryContextSwitchTo(caller_context);
 	context->ecxt_outertuple = first;
 	return ExecQual(node->qual, context) ? ExecProject(node->ps_ProjInfo) :

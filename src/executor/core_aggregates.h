@@ -11,6 +11,7 @@
 #include "executor/executor.h"
 #include "executor/nodeAgg.h"
 
+#include "executor/group_totals.h"
 #include "port/compat.h"
 
 /*
@@ -52,13 +53,23 @@ core_aggregates_add(AggState *aggregates, TupleTableSlot *row)
 }
 
 /*
+ * Adds a value to the state of a transition in the present group of a set, by
+ * the transition function, whose state is passed by value.  The function is
+ * called in the memory of a row, which the caller resets (tmpcontext).
+ */
+extern void core_aggregates_add_value(AggState *aggregates, int set,
+									  int transno, Datum value);
+
+/*
  * Makes the results of the present group of a set, and returns the row that it
- * emits; NULL if the HAVING clause leaves it out.  "first" is a row of the
- * group, or empty if this has none.  The columns that are not of the set become
- * NULL in it, so the caller begins with the first set.  What is returned is
- * valid until the next call.
+ * emits; NULL if the HAVING clause leaves it out.  "totals" makes results that
+ * do not follow from core's states; NULL if there are none.  "first" is a row of
+ * the group, or empty if this has none.  The columns that are not of the set
+ * become NULL in it, so the caller begins with the first set.  What is returned
+ * is valid until the next call.
  */
 extern TupleTableSlot *core_aggregates_emit(AggState *aggregates, int set,
+											GroupTotals *totals,
 											TupleTableSlot *first);
 
 #endif							/* GPUSORT_CORE_AGGREGATES_H */

@@ -1,20 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * group_totals.c
- *	  Counts, sums and extremes of integer columns, without calls of functions.
+ *	  Counts, sums and extremes of groups, without calls of functions.
  *
  * Core's transition functions of these aggregates do nothing but add or compare
- * two integers.  If a query has no others, no expression is evaluated for a row,
- * and only the columns that are summed up are taken out of it.  States become
- * what the functions would have made of them, and so the results are core's.
+ * two numbers.  If a query has no others, no function is called for a row.  If
+ * the arguments are columns, no expression is evaluated either, and only these
+ * columns are taken out of the row.  States become what the functions would have
+ * made of them, and so the results are core's.
+ *
+ * Other sums, and averages, are exact sums (exact_sum.h), of which the results
+ * are made directly: the state of core's functions is known to these alone.  A
+ * numeric that is no exact number is added to that state by core's function, in
+ * all sets at once, and so is a sum that becomes too large.  The result is made
+ * of both then.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "executor/core_aggregates.h"
 #include "executor/group_totals.h"
 #include "sort/row_compare.h"
 
@@ -51,7 +63,8 @@ find_kind(Oid function, TotalKind *kind)
 			*kind = TOTAL_SMALLEST;
 			return true;
 		default:
-			return false;
+			*kind = TOTAL_EXACT;
+			return exact_sum_values(function) != EXACT_NONE;
 	}
 }
 
@@ -62,53 +75,97 @@ find_kind(Oid function, TotalKind *kind)
 static bool
 begins_as_total(TotalKind kind, AggStatePerTrans transition)
 {
+	if (kind == TOTAL_EXACT)
+		return exact_sum_begins(transition->transfn_oid, transition->initValue,
+								transition->initValueIsNull);
 	if (kind >= TOTAL_SUM)
 		return transition->initValueIsNull;
 	return !transition->initValueIsNull &&
 		DatumGetInt64(transition->initValue) == 0;
 }
 
+/* Prepares the values of a total. */
+static void
+init_values(GroupTotals *all, GroupTotal *total, Expr *argument)
+{
+	const Var  *column = (const Var *) argument;
+
+	if (IsA(argument, Var) && column->varno == OUTER_VAR &&
+		column->varattno > 0)
+		total->attno = column->varattno;
+	else
+		total->expression = ExecInitExpr(argument, &all->aggregates->ss.ps);
+	total->value_length = get_typlen(exprType((const Node *) argument));
+}
+
 /* Prepares the total of a transition; false if it is none. */
 static bool
-init_total(GroupTotal *total, AggStatePerTrans transition,
-		   TupleDesc descriptor)
+init_total(GroupTotals *all, GroupTotal *total, AggStatePerTrans transition)
 {
 	const Aggref *aggref = transition->aggref;
-	const Var  *argument;
 
 	total->length = transition->transtypeLen;
 	if (!find_kind(transition->transfn_oid, &total->kind) ||
-		!begins_as_total(total->kind, transition) || aggref->aggfilter != NULL)
+		!begins_as_total(total->kind, transition) ||
+		aggref->aggdistinct != NIL ||
+		list_length(aggref->args) != (total->kind == TOTAL_ROWS ? 0 : 1) ||
+		contain_subplans((Node *) aggref))
 		return false;
-	if (total->kind == TOTAL_ROWS)
-		return aggref->args == NIL;
-	if (list_length(aggref->args) != 1)
-		return false;
-	argument = (const Var *) linitial_node(TargetEntry, aggref->args)->expr;
-	if (!IsA(argument, Var) || argument->varno != OUTER_VAR ||
-		argument->varattno <= 0)
-		return false;
-	total->attno = argument->varattno;
-	total->column_length = TupleDescAttr(descriptor, total->attno - 1)->attlen;
+	if (aggref->aggfilter != NULL)
+		total->filter = ExecInitExpr(aggref->aggfilter,
+									 &all->aggregates->ss.ps);
+	if (total->kind != TOTAL_ROWS)
+		init_values(all, total,
+					linitial_node(TargetEntry, aggref->args)->expr);
+	total->values = exact_sum_values(transition->transfn_oid);
+	all->evaluates |= total->filter != NULL || total->expression != NULL;
+	return true;
+}
+
+/*
+ * Prepares the results of exact sums; false if one of them is none that is made
+ * here, as where states are emitted for another Agg.
+ */
+static bool
+init_results(GroupTotals *all)
+{
+	const AggState *aggregates = all->aggregates;
+	ExactResult *results = palloc0((aggregates->numaggs + 1) *
+								   sizeof(ExactResult));
+
+	all->results = results;
+	for (int i = 0; i < aggregates->numaggs; i++)
+	{
+		AggStatePerAgg aggregate = &aggregates->peragg[i];
+
+		if (!group_totals_have_result(all, aggregate))
+			continue;
+		if (aggregates->aggsplit != AGGSPLIT_SIMPLE ||
+			!exact_sum_finds(aggregates->pertrans[aggregate->transno].transfn_oid,
+							 aggregate->finalfn_oid, &results[i]))
+			return false;
+	}
 	return true;
 }
 
 bool
-group_totals_init(GroupTotals *all, const AggState *aggregates,
+group_totals_init(GroupTotals *all, AggState *aggregates, int set,
 				  TupleDesc descriptor)
 {
 	/* states are passed by value */
 	if (!FLOAT8PASSBYVAL)
 		return false;
+	all->aggregates = aggregates;
+	all->set = set;
 	all->descriptor = descriptor;
 	all->count = aggregates->numtrans;
 	all->totals = palloc0((all->count + 1) * sizeof(GroupTotal));
 	for (int i = 0; i < all->count; i++)
 	{
-		if (!init_total(&all->totals[i], &aggregates->pertrans[i], descriptor))
+		if (!init_total(all, &all->totals[i], &aggregates->pertrans[i]))
 			return false;
 	}
-	return true;
+	return init_results(all);
 }
 
 void
@@ -120,6 +177,7 @@ group_totals_begin_group(GroupTotals *all)
 
 		total->value = 0;
 		total->isnull = total->kind >= TOTAL_SUM;
+		exact_sum_begin(&total->sum);
 	}
 }
 
@@ -163,26 +221,131 @@ get_column(const TupleTableSlot *row, AttrNumber attno, TupleDesc descriptor,
 	return row->tts_values[attno - 1];
 }
 
-void
-group_totals_add(GroupTotals *all, const TupleTableSlot *row)
+/*
+ * Adds a value to core's states of a transition, in this set and those behind it,
+ * whose groups consist of this set's groups.  Resets the memory of a row, which
+ * may have the value.
+ */
+static void
+add_to_states(GroupTotals *all, int transno, Datum value)
 {
-	for (int i = 0; i < all->count; i++)
-	{
-		GroupTotal *total = &all->totals[i];
-		bool		isnull;
-		Datum		value;
+	int			nsets = core_aggregates_sets(all->aggregates);
 
-		if (total->kind == TOTAL_ROWS)
-		{
-			total->value++;
-			continue;
-		}
-		value = get_column(row, total->attno, all->descriptor, &isnull);
-		if (isnull)
-			continue;
-		add_number(total, total->kind == TOTAL_VALUES ? 1 :
-				   get_integer(value, total->column_length));
+	for (int set = all->set; set < nsets; set++)
+		core_aggregates_add_value(all->aggregates, set, transno, value);
+	ResetExprContext(all->aggregates->tmpcontext);
+}
+
+/* Moves an exact sum to core's states, which know no largest number. */
+static void
+move_sum(GroupTotals *all, int transno)
+{
+	GroupTotal *total = &all->totals[transno];
+
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(all->aggregates->tmpcontext->ecxt_per_tuple_memory);
+	Datum		sum = exact_sum_numeric(&total->sum, total->values);
+
+	MemoryContextSwitchTo(caller_context);
+	add_to_states(all, transno, sum);
+	total->sum.sum = 0;
+}
+
+/* Adds a value to an exact sum. */
+static inline void
+add_exactly(GroupTotals *all, int transno, Datum value)
+{
+	GroupTotal *total = &all->totals[transno];
+	ExactNumber number;
+
+	if (unlikely(!exact_number_read(total->values, value, &number)))
+	{
+		add_to_states(all, transno, value);
+		total->sum.count++;
 	}
+	else if (unlikely(!exact_sum_add(&total->sum, &number)))
+	{
+		move_sum(all, transno);
+		(void) exact_sum_add(&total->sum, &number);
+	}
+}
+
+/* Adds the exact sum of a part of a group. */
+static void
+add_exact_part(GroupTotals *all, int transno, const ExactSum *part)
+{
+	ExactSum   *sum = &all->totals[transno].sum;
+	ExactNumber number = {part->sum, part->scale};
+	int64		count = sum->count + part->count;
+
+	if (!exact_sum_add(sum, &number))
+	{
+		move_sum(all, transno);
+		(void) exact_sum_add(sum, &number);
+	}
+	sum->count = count;
+}
+
+/* Does a total take this row? */
+static inline bool
+passes_filter(const GroupTotal *total, ExprContext *context)
+{
+	bool		isnull;
+	Datum		passes;
+
+	if (likely(total->filter == NULL))
+		return true;
+	passes = ExecEvalExprSwitchContext(total->filter, context, &isnull);
+	return !isnull && DatumGetBool(passes);
+}
+
+/* Returns the value of a row. */
+static inline Datum
+get_value(const GroupTotals *all, const GroupTotal *total,
+		  const TupleTableSlot *row, bool *isnull)
+{
+	return likely(total->expression == NULL) ?
+		get_column(row, total->attno, all->descriptor, isnull) :
+		ExecEvalExprSwitchContext(total->expression,
+								  all->aggregates->tmpcontext, isnull);
+}
+
+/* Adds a row to a total.  Allocates in the memory of a row only. */
+static inline void
+add_row(GroupTotals *all, int transno, const TupleTableSlot *row)
+{
+	GroupTotal *total = &all->totals[transno];
+	bool		isnull;
+	Datum		value;
+
+	if (!passes_filter(total, all->aggregates->tmpcontext))
+		return;
+	if (total->kind == TOTAL_ROWS)
+	{
+		total->value++;
+		return;
+	}
+	value = get_value(all, total, row, &isnull);
+	if (isnull)
+		return;
+	if (total->kind == TOTAL_EXACT)
+		add_exactly(all, transno, value);
+	else
+		add_number(total, total->kind == TOTAL_VALUES ? 1 :
+				   get_integer(value, total->value_length));
+}
+
+void
+group_totals_add(GroupTotals *all, TupleTableSlot *row)
+{
+	ExprContext *context = all->aggregates->tmpcontext;
+
+	if (all->evaluates)
+		context->ecxt_outertuple = row;
+	for (int i = 0; i < all->count; i++)
+		add_row(all, i, row);
+	if (all->evaluates)
+		ResetExprContext(context);
 }
 
 void
@@ -190,19 +353,27 @@ group_totals_add_part(GroupTotals *all, const GroupTotals *part)
 {
 	for (int i = 0; i < all->count; i++)
 	{
-		if (!part->totals[i].isnull)
-			add_number(&all->totals[i], part->totals[i].value);
+		const GroupTotal *total = &part->totals[i];
+
+		if (total->kind == TOTAL_EXACT)
+			add_exact_part(all, i, &total->sum);
+		else if (!total->isnull)
+			add_number(&all->totals[i], total->value);
 	}
 }
 
 void
-group_totals_store(const GroupTotals *all, AggStatePerGroup states)
+group_totals_store(const GroupTotals *all)
 {
+	AggStatePerGroup states = all->aggregates->pergroups[all->set];
+
 	for (int i = 0; i < all->count; i++)
 	{
 		const GroupTotal *total = &all->totals[i];
 		AggStatePerGroup state = &states[i];
 
+		if (total->kind == TOTAL_EXACT)
+			continue;
 		state->transValue = total->length == sizeof(int64) ?
 			Int64GetDatum(total->value) :
 			total->length == sizeof(int32) ? Int32GetDatum(total->value) :
@@ -210,4 +381,30 @@ group_totals_store(const GroupTotals *all, AggStatePerGroup states)
 		state->transValueIsNull = total->isnull;
 		state->noTransValue = false;
 	}
+}
+
+Datum
+group_totals_result(GroupTotals *all, int aggno, bool *isnull)
+{
+	int			transno = all->aggregates->peragg[aggno].transno;
+	GroupTotal *total = &all->totals[transno];
+	const		AggStatePerGroupData *state =
+		&all->aggregates->pergroups[all->set][transno];
+	Datum		sum;
+
+	*isnull = total->sum.count == 0;
+	if (*isnull)
+		return (Datum) 0;
+	if (state->transValueIsNull || total->values != EXACT_NUMERIC)
+		return exact_sum_result(&total->sum, total->values,
+								all->results[aggno]);
+
+	/* core's state has a part of the sum; it gets the rest */
+	core_aggregates_add_value(all->aggregates, all->set, transno,
+							  exact_sum_numeric(&total->sum, total->values));
+	ResetExprContext(all->aggregates->tmpcontext);
+	total->sum.sum = 0;
+	sum = DirectFunctionCall1(numeric_sum, state->transValue);
+	return all->results[aggno] == EXACT_AVERAGE ?
+		exact_average(sum, total->sum.count) : sum;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * group_totals.h
- *	  Counts, sums and extremes of integer columns, without calls of functions.
+ *	  Counts, sums and extremes of groups, without calls of functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,49 +10,78 @@
 
 #include "executor/nodeAgg.h"
 
+#include "window/exact_sum.h"
+
 typedef enum TotalKind
 {
 	TOTAL_ROWS,					/* count(*) */
 	TOTAL_VALUES,				/* count(x) */
-	TOTAL_SUM,					/* sum(x) */
-	TOTAL_LARGEST,				/* max(x) */
-	TOTAL_SMALLEST				/* min(x) */
+	TOTAL_SUM,					/* sum(x) of small integers */
+	TOTAL_LARGEST,				/* max(x) of integers */
+	TOTAL_SMALLEST,				/* min(x) of integers */
+	TOTAL_EXACT					/* what an exact sum makes: sum(x), avg(x) */
 } TotalKind;
 
 /* The state of an aggregate. */
 typedef struct GroupTotal
 {
 	TotalKind	kind;
-	AttrNumber	attno;			/* column of the rows; 0: none */
-	int			column_length;	/* its bytes */
+	AttrNumber	attno;			/* column of the values; 0: none */
+	ExprState  *expression;		/* makes the values, if they are no column */
+	ExprState  *filter;			/* NULL: there is none */
+	int			value_length;	/* bytes of a value */
 	int			length;			/* bytes of the result */
 	int64		value;
 	bool		isnull;			/* no value has come */
+
+	/* TOTAL_EXACT */
+	ExactValues values;
+	ExactSum	sum;
 } GroupTotal;
 
 typedef struct GroupTotals
 {
+	AggState   *aggregates;
+	int			set;			/* set of columns by which rows are grouped */
 	TupleDesc	descriptor;		/* columns of the rows */
 	int			count;
 	GroupTotal *totals;			/* one for each transition */
+	bool		evaluates;		/* there are expressions or filters */
+	const ExactResult *results; /* what each aggregate makes of an exact sum */
 } GroupTotals;
 
 /*
- * Prepares totals in the place of all transitions of an AggState, for rows of
- * this descriptor.  False if one of the transitions is none of these, or takes
- * something else than a column.
+ * Prepares totals in the place of all transitions of an AggState, in a set, for
+ * rows of this descriptor.  False if one of the transitions is none of these.
  */
-extern bool group_totals_init(GroupTotals *all, const AggState *aggregates,
+extern bool group_totals_init(GroupTotals *all, AggState *aggregates, int set,
 							  TupleDesc descriptor);
 
 /*
- * Begin a group, add a row to it, in a slot for minimal tuples, add the totals of
- * a part of it, and set the transition states to the totals.
+ * Begin a group, when core's states have begun, and add a row to it, in a slot
+ * for minimal tuples: to the first set, which has all groups of the others.
  */
 extern void group_totals_begin_group(GroupTotals *all);
-extern void group_totals_add(GroupTotals *all, const TupleTableSlot *row);
+extern void group_totals_add(GroupTotals *all, TupleTableSlot *row);
+
+/*
+ * Add the totals of a part of a group, which is a group of the set before, and
+ * set core's states to the totals, when the group has ended.
+ */
 extern void group_totals_add_part(GroupTotals *all, const GroupTotals *part);
-extern void group_totals_store(const GroupTotals *all,
-							   AggStatePerGroup states);
+extern void group_totals_store(const GroupTotals *all);
+
+/* Does an aggregate make its result of an exact sum, not of core's state? */
+static inline bool
+group_totals_have_result(const GroupTotals *all, const AggStatePerAgg aggregate)
+{
+	return all->totals[aggregate->transno].kind == TOTAL_EXACT;
+}
+
+/*
+ * Makes that result, in the current memory context, once the totals have been
+ * added to those of the next set.
+ */
+extern Datum group_totals_result(GroupTotals *all, int aggno, bool *isnull);
 
 #endif							/* GPUSORT_GROUP_TOTALS_H */

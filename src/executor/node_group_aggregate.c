@@ -7,7 +7,7 @@
  * the child's rows, reads them in order, and emits a row for each group.  If
  * keys tell all, they tell where a group begins (row_order.h).  Otherwise each
  * row is compared with the first row of its group.  Core's own functions make
- * the results (core_aggregates.c), but for counts and sums of integers
+ * the results (core_aggregates.c), but for counts, sums and averages of columns
  * (group_totals.c).
  *
  * Of grouping sets, each is of the first columns of the set before it.  So one
@@ -145,7 +145,8 @@ init_totals(GroupAggregateState *state)
 	state->has_totals = true;
 	for (int i = 0; i < state->nsets && state->has_totals; i++)
 		state->has_totals = group_totals_init(&state->totals[i],
-											  state->aggregates, descriptor);
+											  state->aggregates, i,
+											  descriptor);
 }
 
 /* Prepares to tell the groups apart. */
@@ -278,7 +279,7 @@ begin_rows(GroupAggregateState *state)
 static void
 sum_up_group(GroupAggregateState *state)
 {
-	const TupleTableSlot *row = state->first;
+	TupleTableSlot *row = state->first;
 
 	do
 	{
@@ -295,8 +296,7 @@ end_totals(GroupAggregateState *state)
 {
 	for (int i = 0; i < state->nended; i++)
 	{
-		group_totals_store(&state->totals[i],
-						   state->aggregates->pergroups[i]);
+		group_totals_store(&state->totals[i]);
 		if (i + 1 < state->nsets)
 			group_totals_add_part(&state->totals[i + 1], &state->totals[i]);
 	}
@@ -377,9 +377,10 @@ exec_group_aggregate(CustomScanState *node)
 		begin_rows(state);
 	while (state->nemitted < state->nended || take_group(state))
 	{
-		TupleTableSlot *result = core_aggregates_emit(state->aggregates,
-													  state->nemitted++,
-													  state->first);
+		int			set = state->nemitted++;
+		GroupTotals *totals = state->has_totals ? &state->totals[set] : NULL;
+		TupleTableSlot *result = core_aggregates_emit(state->aggregates, set,
+													  totals, state->first);
 
 		CHECK_FOR_INTERRUPTS();
 		if (result != NULL)

@@ -122,7 +122,8 @@ query_area(const OtherAggregates *others)
 static TupleTableSlot *
 emit(AggState *aggregates)
 {
-	return core_aggregates_emit(aggregates, 0, aggregates->ss.ss_ScanTupleSlot);
+	return core_aggregates_emit(aggregates, 0, NULL,
+								aggregates->ss.ss_ScanTupleSlot);
 }
 
 void
@@ -174,7 +175,7 @@ other_aggregates_results(OtherAggregates *others, TupleTableSlot *first)
 {
 	if (others->states == NULL)
 		return first == NULL ? emit(others->rows) :
-			core_aggregates_emit(others->rows, 0, first);
+			core_aggregates_emit(others->rows, 0, NULL, first);
 	core_aggregates_begin_group(others->states, 0);
 	if (others->shared != NULL)
 		combine_shared(others);

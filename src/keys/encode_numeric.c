@@ -12,6 +12,7 @@
 #include "keys/encode.h"
 #include "keys/numeric_float8.h"
 #include "port/compat.h"
+#include "port/stored_numeric.h"
 
 /*
  * The value of a finite numeric is +-(d0 + d1 / 10000 + ...) * 10000 ^ weight
@@ -36,112 +37,40 @@ StaticAssertDecl(GREATEST_WEIGHT - LEAST_WEIGHT ==
 				 CODE_GREATEST_WEIGHT - CODE_LEAST_WEIGHT,
 				 "a byte holds the weight of ordinary numbers");
 
-/*
- * How a numeric is stored.  The struct is private to numeric.c.  But it cannot
- * change without a dump and restore of every database, and has been the same
- * since 9.1 (the infinities since 14).
- *
- * After the varlena header comes a uint16.  Its upper two bits tell whether
- * the number is long and positive, long and negative, short, or special.  A
- * long number has its display scale in the other bits, and its weight in an
- * int16 that follows.  A short number has a sign bit, the display scale and
- * seven bits of weight, in two's complement.  The rest are digits to the base
- * of 10000, an int16 each, the first and the last of them not zero.
- */
-#define STORED_KIND_MASK		0xC000
-#define STORED_LONG_NEGATIVE	0x4000
-#define STORED_SHORT			0x8000
-#define STORED_SPECIAL			0xC000
-
-#define STORED_SPECIAL_MASK		0xF000
-#define STORED_NAN				0xC000
-#define STORED_MINUS_INFINITY	0xF000
-
-#define STORED_SHORT_NEGATIVE	0x2000
-#define STORED_SHORT_WEIGHT_SIGN	0x0040
-#define STORED_SHORT_WEIGHT_MASK	0x003F
-
+/* A numeric, and the code of its leading byte. */
 typedef struct NumericParts
 {
-	int			code;			/* code of the leading byte */
-	bool		negative;
-	int			weight;			/* weight of a finite number other than zero */
-	int			ndigits;		/* digits; none of another number */
-	const char *digits;			/* not aligned */
+	StoredNumeric number;
+	int			code;
 } NumericParts;
 
 static inline int
-numeric_digit(const NumericParts *parts, int i)
+code_of_number(const StoredNumeric *number)
 {
-	int16		digit;
-
-	memcpy(&digit, parts->digits + i * sizeof(digit), sizeof(digit));
-	return digit;
+	if (unlikely(number->is_nan))
+		return CODE_NAN;
+	if (unlikely(number->is_infinite))
+		return CODE_INFINITY;
+	if (number->ndigits == 0)
+		return CODE_ZERO;
+	if (unlikely(number->weight < LEAST_WEIGHT))
+		return CODE_SMALL;
+	if (unlikely(number->weight > GREATEST_WEIGHT))
+		return CODE_LARGE;
+	return CODE_LEAST_WEIGHT + (number->weight - LEAST_WEIGHT);
 }
 
 static inline void
 numeric_take_apart(struct varlena *numeric, NumericParts *parts)
 {
-	const char *data = VARDATA_ANY(numeric);
-	Size		size = VARSIZE_ANY_EXHDR(numeric);
-	uint16		header;
+	stored_numeric_read(numeric, &parts->number);
+	parts->code = code_of_number(&parts->number);
+}
 
-	memcpy(&header, data, sizeof(header));
-	if ((header & STORED_KIND_MASK) == STORED_SHORT)
-	{
-		parts->negative = (header & STORED_SHORT_NEGATIVE) != 0;
-		parts->weight = header & STORED_SHORT_WEIGHT_MASK;
-		if ((header & STORED_SHORT_WEIGHT_SIGN) != 0)
-			parts->weight -= STORED_SHORT_WEIGHT_SIGN;
-		data += sizeof(header);
-		size -= sizeof(header);
-	}
-	else if ((header & STORED_KIND_MASK) == STORED_SPECIAL)
-	{
-		parts->code = (header & STORED_SPECIAL_MASK) == STORED_NAN ?
-			CODE_NAN : CODE_INFINITY;
-		parts->negative =
-			(header & STORED_SPECIAL_MASK) == STORED_MINUS_INFINITY;
-		parts->ndigits = 0;
-		return;
-	}
-	else
-	{
-		int16		weight;
-
-		memcpy(&weight, data + sizeof(header), sizeof(weight));
-		parts->negative = (header & STORED_KIND_MASK) == STORED_LONG_NEGATIVE;
-		parts->weight = weight;
-		data += sizeof(header) + sizeof(weight);
-		size -= sizeof(header) + sizeof(weight);
-	}
-
-	/*
-	 * numeric.c strips zero digits at either end before it stores a number,
-	 * but does not rely on it when it compares.
-	 */
-	parts->digits = data;
-	parts->ndigits = size / sizeof(int16);
-	while (parts->ndigits > 0 && numeric_digit(parts, 0) == 0)
-	{
-		parts->digits += sizeof(int16);
-		parts->ndigits--;
-		parts->weight--;
-	}
-	while (parts->ndigits > 0 && numeric_digit(parts, parts->ndigits - 1) == 0)
-		parts->ndigits--;
-
-	if (parts->ndigits == 0)
-	{
-		parts->code = CODE_ZERO;
-		parts->negative = false;
-	}
-	else if (parts->weight < LEAST_WEIGHT)
-		parts->code = CODE_SMALL;
-	else if (parts->weight > GREATEST_WEIGHT)
-		parts->code = CODE_LARGE;
-	else
-		parts->code = CODE_LEAST_WEIGHT + (parts->weight - LEAST_WEIGHT);
+static inline int
+numeric_digit(const NumericParts *parts, int i)
+{
+	return stored_numeric_digit(&parts->number, i);
 }
 
 /*
@@ -160,12 +89,12 @@ encode_numeric_compact(KeyWriter *writer, Datum value)
 		return false;
 
 	numeric_take_apart(numeric, &parts);
-	if (unlikely(parts.ndigits > 4 ||
+	if (unlikely(parts.number.ndigits > 4 ||
 				 parts.code == CODE_SMALL || parts.code == CODE_LARGE))
 		return false;
 
 	word = (uint64_t) parts.code << 56;
-	switch (parts.ndigits)
+	switch (parts.number.ndigits)
 	{
 		case 4:
 			word |= (uint64_t) numeric_digit(&parts, 3);
@@ -179,7 +108,7 @@ encode_numeric_compact(KeyWriter *writer, Datum value)
 		case 1:
 			word |= (uint64_t) numeric_digit(&parts, 0) << 42;
 	}
-	key_append(writer, parts.negative ? ~word : word, 64);
+	key_append(writer, parts.number.negative ? ~word : word, 64);
 	return true;
 }
 
@@ -198,7 +127,7 @@ word_of_digits(const NumericParts *parts, int first)
 {
 	uint64_t	word;
 
-	memcpy(&word, parts->digits + first * sizeof(int16), sizeof(word));
+	memcpy(&word, parts->number.digits + first * sizeof(int16), sizeof(word));
 #ifndef WORDS_BIGENDIAN
 	word = word << 48 | (word & 0xFFFF0000) << 16 |
 		(word >> 16 & 0xFFFF0000) | word >> 48;
@@ -223,24 +152,24 @@ encode_numeric_general(KeyWriter *writer, Datum value)
 		numeric = encode_detoast(writer, numeric, -1);
 	numeric_take_apart(numeric, &parts);
 
-	if (parts.negative)
+	if (parts.number.negative)
 		writer->complement = ~writer->complement;
 	key_append(writer, parts.code, 8);
 	/* these weights are of one sign, so their low bits compare as they do */
 	if (unlikely(parts.code == CODE_SMALL || parts.code == CODE_LARGE))
-		key_append(writer, parts.weight, 16);
+		key_append(writer, parts.number.weight, 16);
 
-	for (i = 0; i < parts.ndigits - WORD_DIGITS; i += WORD_DIGITS)
+	for (i = 0; i < parts.number.ndigits - WORD_DIGITS; i += WORD_DIGITS)
 	{
 		if (unlikely(writer->truncated))
 			return true;
 		key_append(writer, word_of_digits(&parts, i) << 1 | ALL_FOLLOWED, 64);
 	}
-	if (parts.ndigits == 0)
+	if (parts.number.ndigits == 0)
 		return true;
-	for (int j = i; j < parts.ndigits; j++)
+	for (int j = i; j < parts.number.ndigits; j++)
 		last = last << 16 | numeric_digit(&parts, j) << 1 | 1;
-	key_append(writer, last ^ 1, (parts.ndigits - i) * 16);
+	key_append(writer, last ^ 1, (parts.number.ndigits - i) * 16);
 	return true;
 }
 
@@ -274,15 +203,15 @@ numeric_as_float8(Datum value, float8 *number)
 		*number = 0;
 		return true;
 	}
-	if (unlikely(parts.ndigits == 0 || parts.ndigits > 4))
+	if (unlikely(parts.number.ndigits == 0 || parts.number.ndigits > 4))
 		return false;
-	for (int i = 0; i < parts.ndigits; i++)
+	for (int i = 0; i < parts.number.ndigits; i++)
 		integer = integer * 10000 + numeric_digit(&parts, i);
-	power = parts.weight - parts.ndigits + 1;
+	power = parts.number.weight - parts.number.ndigits + 1;
 	if (unlikely(integer > LARGEST_INTEGER || abs(power) > LARGEST_POWER))
 		return false;
 	*number = power < 0 ? integer / powers[-power] : integer * powers[power];
-	if (parts.negative)
+	if (parts.number.negative)
 		*number = -*number;
 	return true;
 }

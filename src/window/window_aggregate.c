@@ -14,6 +14,13 @@
  * If a state only grows, and the present row is the next one to be added, the
  * row is not fetched at all.
  *
+ * Sums and averages of integers and numerics need no functions: they are exact
+ * sums (exact_sum.h), from which a row can always be taken out again.  If a
+ * value comes that is no exact number, or if the sum becomes too large, core's
+ * functions go on.  If rows leave the frame, these begin anew, and stay.
+ * Otherwise rows may be gone by then, so the state of core's function gets that
+ * value alone, or the sum, and the result is made of both.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -30,12 +37,14 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
 #include "port/compat.h"
 #include "port/execution_check.h"
+#include "window/exact_sum.h"
 #include "window/window_aggregate.h"
 
 /* A function of an aggregate, ready to be called. */
@@ -68,6 +77,14 @@ struct WindowAggregate
 	Datum		last_result;	/* of the present frame */
 	bool		last_isnull;
 	bool		last_is_copy;	/* it is a copy, in the memory of the state */
+
+	/* sums and averages */
+	ExactValues exact;			/* EXACT_NONE: the functions are called */
+	ExactResult exact_result;
+	ExactSum	sum;
+	int64	   *nscales;		/* numerics in the sum by their display scale,
+								 * if rows are removed */
+	bool		is_inexact;		/* a value has come that takes the functions */
 };
 
 /* The functions of an aggregate, as the catalog has them. */
@@ -215,6 +232,21 @@ check_strictness(const WindowAggregate *aggregate, const WindowFunc *call,
 				 errmsg("strictness of aggregate's forward and inverse transition functions must match")));
 }
 
+/* Prepares an exact sum, if that is what the aggregate computes. */
+static void
+init_exact(WindowAggregate *aggregate, const AggregateFunctions *functions)
+{
+	if (aggregate->arguments.count != 1 ||
+		!exact_sum_finds(functions->add, functions->result,
+						 &aggregate->exact_result) ||
+		!exact_sum_begins(functions->add, aggregate->initial,
+						  aggregate->initial_isnull))
+		return;
+	aggregate->exact = exact_sum_values(functions->add);
+	if (OidIsValid(functions->remove))
+		aggregate->nscales = palloc0((EXACT_SCALE + 1) * sizeof(int64));
+}
+
 static void
 init_aggregate(WindowAggregates *all, WindowAggregate *aggregate,
 			   const WindowFunc *call, PlanState *parent)
@@ -244,6 +276,7 @@ init_aggregate(WindowAggregates *all, WindowAggregate *aggregate,
 	set_initial_state(aggregate, tuple, &functions);
 	check_strictness(aggregate, call, &functions, types);
 	ReleaseSysCache(tuple);
+	init_exact(aggregate, &functions);
 
 	/* states that lose rows begin anew at different times */
 	aggregate->memory = aggregate->remove.call == NULL ? all->memory :
@@ -303,6 +336,9 @@ begin_state(WindowAggregate *aggregate)
 	aggregate->state_isnull = aggregate->initial_isnull;
 	aggregate->nrows = 0;
 	aggregate->last_is_copy = false;
+	exact_sum_begin(&aggregate->sum);
+	if (aggregate->nscales != NULL)
+		memset(aggregate->nscales, 0, (EXACT_SCALE + 1) * sizeof(int64));
 }
 
 /* Replaces the state by what a function has returned. */
@@ -390,6 +426,106 @@ call_with_state(WindowAggregates *all, const WindowAggregate *aggregate,
 	return value;
 }
 
+/* Adds a value to the state of core's function, beside an exact sum. */
+static void
+add_to_state(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
+{
+	AggregateCall *add = &aggregate->add;
+
+	add->call->args[1].value = value;
+	add->call->args[1].isnull = false;
+	aggregate->state = call_with_state(all, aggregate, add, aggregate->state,
+									   all->input_context);
+	aggregate->state_isnull = add->call->isnull;
+}
+
+/* Moves an exact sum to the state, which knows no largest number. */
+static void
+move_sum(WindowAggregates *all, WindowAggregate *aggregate)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(all->input_context->ecxt_per_tuple_memory);
+
+	add_to_state(all, aggregate,
+				 exact_sum_numeric(&aggregate->sum, aggregate->exact));
+	aggregate->sum.sum = 0;
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Adds a value to an exact sum, or to the state beside it. */
+static void
+add_exactly(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
+{
+	ExactSum   *sum = &aggregate->sum;
+	ExactNumber number;
+	bool		is_exact = exact_number_read(aggregate->exact, value, &number);
+
+	if (likely(is_exact && exact_sum_add(sum, &number)))
+	{
+		if (aggregate->nscales != NULL)
+			aggregate->nscales[number.scale]++;
+	}
+	else if (aggregate->remove.call != NULL)
+		aggregate->is_inexact = true;
+	else if (is_exact)
+	{
+		move_sum(all, aggregate);
+		(void) exact_sum_add(sum, &number);
+	}
+	else
+	{
+		add_to_state(all, aggregate, value);
+		sum->count++;
+	}
+}
+
+/*
+ * Removes a value from an exact sum; false if it cannot have this value, as the
+ * argument was another one before.
+ */
+static bool
+remove_exactly(WindowAggregate *aggregate, Datum value)
+{
+	ExactSum   *sum = &aggregate->sum;
+	ExactNumber number;
+
+	if (!exact_number_read(aggregate->exact, value, &number) ||
+		aggregate->nscales[number.scale] == 0)
+		return false;
+	sum->sum -= number.number;
+	sum->count--;
+	aggregate->nscales[number.scale]--;
+	while (sum->scale > 0 && aggregate->nscales[sum->scale] == 0)
+		sum->scale--;
+	return true;
+}
+
+/* Makes the result of an exact sum, and of the state beside it. */
+static Datum
+make_exact_result(WindowAggregates *all, WindowAggregate *aggregate,
+				  ExprContext *context, bool *isnull)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+	bool		has_state = aggregate->exact == EXACT_NUMERIC &&
+		!aggregate->state_isnull;
+	Datum		value = (Datum) 0;
+
+	*isnull = aggregate->sum.count == 0;
+	if (has_state)
+	{
+		move_sum(all, aggregate);
+		value = DirectFunctionCall1(numeric_sum, aggregate->state);
+		if (aggregate->exact_result == EXACT_AVERAGE)
+			value = exact_average(value, aggregate->sum.count);
+	}
+	else if (!*isnull)
+		value = exact_sum_result(&aggregate->sum, aggregate->exact,
+								 aggregate->exact_result);
+	MemoryContextSwitchTo(caller_context);
+	return value;
+}
+
 /* Adds a row to the state. */
 static inline void
 add_row(WindowAggregates *all, WindowAggregate *aggregate, TupleTableSlot *row)
@@ -399,6 +535,12 @@ add_row(WindowAggregates *all, WindowAggregate *aggregate, TupleTableSlot *row)
 
 	if (!take_arguments(aggregate, add, row, all->input_context))
 		return;
+	if (aggregate->exact != EXACT_NONE)
+	{
+		if (!add->call->args[1].isnull)
+			add_exactly(all, aggregate, add->call->args[1].value);
+		return;
+	}
 	if (add->function.fn_strict && unlikely(aggregate->state_isnull))
 	{
 		MemoryContext caller_context;
@@ -436,6 +578,11 @@ remove_row(WindowAggregates *all, WindowAggregate *aggregate,
 
 	if (!take_arguments(aggregate, remove, row, all->input_context))
 		return true;
+	if (aggregate->exact != EXACT_NONE)
+	{
+		return remove->call->args[1].isnull ||
+			remove_exactly(aggregate, remove->call->args[1].value);
+	}
 	if (aggregate->state_isnull)
 		elog(ERROR, "aggregate transition value is NULL before inverse transition");
 	/* the first state, of no rows, may be NULL */
@@ -460,11 +607,14 @@ make_result(WindowAggregates *all, WindowAggregate *aggregate,
 			ExprContext *context, bool *isnull)
 {
 	AggregateCall *result = &aggregate->result;
-	Datum		state = MakeExpandedObjectReadOnly(aggregate->state,
-												   aggregate->state_isnull,
-												   aggregate->state_length);
+	Datum		state;
 	Datum		value;
 
+	if (aggregate->exact != EXACT_NONE)
+		return make_exact_result(all, aggregate, context, isnull);
+	state = MakeExpandedObjectReadOnly(aggregate->state,
+									   aggregate->state_isnull,
+									   aggregate->state_length);
 	if (result->call == NULL)
 	{
 		*isnull = aggregate->state_isnull;
@@ -560,26 +710,46 @@ remove_rows(WindowAggregates *all, int64 head, int nrestarts)
 
 /* Begins the states anew that have to, and frees the last results of others. */
 static void
-begin_states(WindowAggregates *all, int nrestarts)
+begin_states(WindowAggregates *all)
 {
-	if (nrestarts > 0)
-		MemoryContextReset(all->memory);
+	for (int i = 0; i < all->count; i++)
+		if (all->aggregates[i].restarts)
+			MemoryContextReset(all->aggregates[i].memory);
 	for (int i = 0; i < all->count; i++)
 	{
 		WindowAggregate *aggregate = &all->aggregates[i];
 
 		if (aggregate->restarts)
-		{
-			if (aggregate->memory != all->memory)
-				MemoryContextReset(aggregate->memory);
 			begin_state(aggregate);
-		}
 		else if (aggregate->last_is_copy)
 		{
 			pfree(DatumGetPointer(aggregate->last_result));
 			aggregate->last_is_copy = false;
 		}
 	}
+}
+
+/*
+ * Lets the functions go on where exact sums cannot; returns the number of these
+ * aggregates, which have to add all rows anew.
+ */
+static int
+find_inexact(WindowAggregates *all)
+{
+	int			count = 0;
+
+	for (int i = 0; i < all->count; i++)
+	{
+		WindowAggregate *aggregate = &all->aggregates[i];
+
+		aggregate->restarts = aggregate->is_inexact;
+		if (!aggregate->is_inexact)
+			continue;
+		aggregate->is_inexact = false;
+		aggregate->exact = EXACT_NONE;
+		count++;
+	}
+	return count;
 }
 
 /*
@@ -672,11 +842,15 @@ window_aggregates_results(WindowAggregates *all, TupleTableSlot *row,
 		return;
 	}
 	nrestarts = remove_rows(all, head, find_restarts(all, head));
-	begin_states(all, nrestarts);
-	known = all->end;
-	if (nrestarts > 0)
-		all->end = head;
-	add_rows(all, row, known);
+	do
+	{
+		begin_states(all);
+		known = all->end;
+		if (nrestarts > 0)
+			all->end = head;
+		add_rows(all, row, known);
+		nrestarts = find_inexact(all);
+	} while (nrestarts > 0);
 	make_results(all, context, values, isnull);
 }
 

@@ -1,0 +1,129 @@
+/*-------------------------------------------------------------------------
+ *
+ * exact_sum.h
+ *	  Exact sums and averages of integers and numerics.
+ *
+ * Core adds a numeric to a sum by some 60 ns of work on arrays of digits, and
+ * nearly as much around that.  But nearly all numerics in tables are integers
+ * of 128 bits, if they are counted in units of 10 ^ -EXACT_SCALE.  Such sums are
+ * exact, as core's are, so the order of the values does not matter, and the
+ * results are core's to the last digit.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_EXACT_SUM_H
+#define GPUSORT_EXACT_SUM_H
+
+#include "postgres.h"
+
+/* The greatest display scale of a numeric that is an exact number. */
+#define EXACT_SCALE		16
+
+/* The values that are summed up. */
+typedef enum ExactValues
+{
+	EXACT_NONE,					/* none of these */
+	EXACT_INT2,
+	EXACT_INT4,
+	EXACT_INT8,
+	EXACT_NUMERIC
+} ExactValues;
+
+/* What is made of a sum. */
+typedef enum ExactResult
+{
+	EXACT_BIGINT,				/* the sum, as a bigint */
+	EXACT_TOTAL,				/* the sum, as a numeric */
+	EXACT_AVERAGE				/* a numeric */
+} ExactResult;
+
+/*
+ * Return what an aggregate of this transition function sums up, and what its
+ * final function, or InvalidOid, makes of the sum.  EXACT_NONE if it does
+ * something else.
+ */
+extern ExactValues exact_sum_values(Oid transition);
+extern bool exact_sum_finds(Oid transition, Oid final, ExactResult *result);
+
+/* Is this how the state of such an aggregate begins if there are no values? */
+extern bool exact_sum_begins(Oid transition, Datum initial, bool isnull);
+
+/* A value. */
+typedef struct ExactNumber
+{
+	int128		number;			/* of a numeric, in units of 10 ^ -EXACT_SCALE */
+	int			scale;			/* display scale */
+} ExactNumber;
+
+typedef struct ExactSum
+{
+	int128		sum;			/* in the same units */
+	int64		count;			/* values */
+	int			scale;			/* greatest display scale of the values */
+} ExactSum;
+
+/*
+ * Reads a numeric.  Returns false if it is no exact number: too long, NaN, or
+ * infinite.
+ */
+extern bool exact_number_of_numeric(Datum value, ExactNumber *number);
+
+/* Reads a value; false as above. */
+static inline bool
+exact_number_read(ExactValues values, Datum value, ExactNumber *number)
+{
+	number->scale = 0;
+	switch (values)
+	{
+		case EXACT_INT2:
+			number->number = DatumGetInt16(value);
+			return true;
+		case EXACT_INT4:
+			number->number = DatumGetInt32(value);
+			return true;
+		case EXACT_INT8:
+			number->number = DatumGetInt64(value);
+			return true;
+		default:
+			return exact_number_of_numeric(value, number);
+	}
+}
+
+/* Begins a sum of no values. */
+static inline void
+exact_sum_begin(ExactSum *sum)
+{
+	sum->sum = 0;
+	sum->count = 0;
+	sum->scale = 0;
+}
+
+/*
+ * Adds a number, or a sum of other values.  Returns false if the sum would
+ * become too large; then it stays as it is.
+ */
+static inline bool
+exact_sum_add(ExactSum *sum, const ExactNumber *number)
+{
+	if (unlikely(__builtin_add_overflow(sum->sum, number->number, &sum->sum)))
+	{
+		sum->sum -= number->number;
+		return false;
+	}
+	sum->count++;
+	sum->scale = Max(sum->scale, number->scale);
+	return true;
+}
+
+/* Returns the sum as a numeric, in the current memory context. */
+extern Datum exact_sum_numeric(const ExactSum *sum, ExactValues values);
+
+/*
+ * Returns a result of one value or more, in the current memory context.
+ * exact_average() makes the average of a sum that is a numeric, as core does.
+ */
+extern Datum exact_sum_result(const ExactSum *sum, ExactValues values,
+							  ExactResult result);
+extern Datum exact_average(Datum sum, int64 count);
+
+#endif							/* GPUSORT_EXACT_SUM_H */
