@@ -149,15 +149,13 @@ init_results(GroupTotals *all)
 }
 
 bool
-group_totals_init(GroupTotals *all, AggState *aggregates, int set,
-				  TupleDesc descriptor)
+group_totals_init(GroupTotals *all, AggState *aggregates, int set)
 {
 	/* states are passed by value */
 	if (!FLOAT8PASSBYVAL)
 		return false;
 	all->aggregates = aggregates;
 	all->set = set;
-	all->descriptor = descriptor;
 	all->count = aggregates->numtrans;
 	all->totals = palloc0((all->count + 1) * sizeof(GroupTotal));
 	for (int i = 0; i < all->count; i++)
@@ -211,12 +209,11 @@ add_number(GroupTotal *total, int64 number)
 
 /* Returns a column of a row, without a look at the columns ahead of it. */
 static inline Datum
-get_column(const TupleTableSlot *row, AttrNumber attno, TupleDesc descriptor,
-		   bool *isnull)
+get_column(const TupleTableSlot *row, AttrNumber attno, bool *isnull)
 {
 	if (attno > row->tts_nvalid)
 		return minimal_tuple_column(((const MinimalTupleTableSlot *) row)->mintuple,
-									attno, descriptor, isnull);
+									attno, row->tts_tupleDescriptor, isnull);
 	*isnull = row->tts_isnull[attno - 1];
 	return row->tts_values[attno - 1];
 }
@@ -305,7 +302,7 @@ get_value(const GroupTotals *all, const GroupTotal *total,
 		  const TupleTableSlot *row, bool *isnull)
 {
 	return likely(total->expression == NULL) ?
-		get_column(row, total->attno, all->descriptor, isnull) :
+		get_column(row, total->attno, isnull) :
 		ExecEvalExprSwitchContext(total->expression,
 								  all->aggregates->tmpcontext, isnull);
 }

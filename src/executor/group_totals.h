@@ -43,7 +43,6 @@ typedef struct GroupTotals
 {
 	AggState   *aggregates;
 	int			set;			/* set of columns by which rows are grouped */
-	TupleDesc	descriptor;		/* columns of the rows */
 	int			count;
 	GroupTotal *totals;			/* one for each transition */
 	bool		evaluates;		/* there are expressions or filters */
@@ -51,15 +50,15 @@ typedef struct GroupTotals
 } GroupTotals;
 
 /*
- * Prepares totals in the place of all transitions of an AggState, in a set, for
- * rows of this descriptor.  False if one of the transitions is none of these.
+ * Prepares totals in the place of all transitions of an AggState, in a set.
+ * False if one of the transitions is none of these.
  */
-extern bool group_totals_init(GroupTotals *all, AggState *aggregates, int set,
-							  TupleDesc descriptor);
+extern bool group_totals_init(GroupTotals *all, AggState *aggregates, int set);
 
 /*
  * Begin a group, when core's states have begun, and add a row to it, in a slot
- * for minimal tuples: to the first set, which has all groups of the others.
+ * for minimal tuples or virtual ones: to the first set, which has all groups of
+ * the others.
  */
 extern void group_totals_begin_group(GroupTotals *all);
 extern void group_totals_add(GroupTotals *all, TupleTableSlot *row);

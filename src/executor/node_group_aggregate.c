@@ -139,14 +139,11 @@ init_sets(GroupAggregateState *state)
 static void
 init_totals(GroupAggregateState *state)
 {
-	TupleDesc	descriptor = state->sort.descriptor;
-
 	state->totals = palloc0(state->nsets * sizeof(GroupTotals));
 	state->has_totals = true;
 	for (int i = 0; i < state->nsets && state->has_totals; i++)
 		state->has_totals = group_totals_init(&state->totals[i],
-											  state->aggregates, i,
-											  descriptor);
+											  state->aggregates, i);
 }
 
 /* Prepares to tell the groups apart. */

@@ -69,6 +69,18 @@ make_reading_states(Agg *agg, const Agg *emitting)
 	return made;
 }
 
+/* Begins the aggregates that read rows, and totals if these do instead. */
+static void
+begin_rows(OtherAggregates *others, Agg *agg, const List *columns,
+		   const TupleTableSlotOps *kind, EState *estate, int eflags)
+{
+	GroupTotals *totals = palloc0(sizeof(GroupTotals));
+
+	others->rows = core_aggregates_begin(agg, columns, kind, estate, eflags);
+	if (group_totals_init(totals, others->rows, 0))
+		others->totals = totals;
+}
+
 OtherAggregates *
 other_aggregates_begin(Agg *agg, const List *columns,
 					   const TupleTableSlotOps *kind, bool in_processes,
@@ -80,14 +92,12 @@ other_aggregates_begin(Agg *agg, const List *columns,
 
 	if (!in_processes)
 	{
-		others->rows = core_aggregates_begin(copyObject(agg), columns, kind,
-											 estate, eflags);
+		begin_rows(others, copyObject(agg), columns, kind, estate, eflags);
 		return others;
 	}
 	emitting = make_emitting_states(agg);
 	reading = make_reading_states(agg, emitting);
-	others->rows = core_aggregates_begin(emitting, columns, kind, estate,
-										 eflags);
+	begin_rows(others, emitting, columns, kind, estate, eflags);
 	others->states = core_aggregates_begin(reading, emitting->plan.targetlist,
 										   &TTSOpsMinimalTuple, estate, eflags);
 	others->state_row =
@@ -109,6 +119,8 @@ void
 other_aggregates_begin_group(OtherAggregates *others)
 {
 	core_aggregates_begin_group(others->rows, 0);
+	if (others->totals != NULL)
+		group_totals_begin_group(others->totals);
 }
 
 /* Returns the memory that the processes of the query share. */
@@ -118,12 +130,18 @@ query_area(const OtherAggregates *others)
 	return others->rows->ss.ps.state->es_query_dsa;
 }
 
-/* Returns what the first state of aggregates emits, for its group. */
+/*
+ * Returns what the aggregates that read rows emit for their group, of which
+ * "first" is a row, or NULL.
+ */
 static TupleTableSlot *
-emit(AggState *aggregates)
+emit_rows(OtherAggregates *others, TupleTableSlot *first)
 {
-	return core_aggregates_emit(aggregates, 0, NULL,
-								aggregates->ss.ss_ScanTupleSlot);
+	if (others->totals != NULL)
+		group_totals_store(others->totals);
+	return core_aggregates_emit(others->rows, 0, others->totals,
+								first != NULL ? first :
+								others->rows->ss.ss_ScanTupleSlot);
 }
 
 void
@@ -137,7 +155,7 @@ other_aggregates_share(OtherAggregates *others)
 
 	if (shared == NULL)
 		return;
-	row = ExecFetchSlotMinimalTuple(emit(others->rows), &should_free);
+	row = ExecFetchSlotMinimalTuple(emit_rows(others, NULL), &should_free);
 	place = dsa_allocate(area, row->t_len);
 	memcpy(dsa_get_address(area, place), row, row->t_len);
 	shared->rows[pg_atomic_fetch_add_u32(&shared->count, 1)] = place;
@@ -165,7 +183,7 @@ combine_shared(OtherAggregates *others)
 static void
 combine_own(OtherAggregates *others)
 {
-	ExecCopySlot(others->state_row, emit(others->rows));
+	ExecCopySlot(others->state_row, emit_rows(others, NULL));
 	core_aggregates_add(others->states, others->state_row);
 	ExecClearTuple(others->state_row);
 }
@@ -174,14 +192,14 @@ const TupleTableSlot *
 other_aggregates_results(OtherAggregates *others, TupleTableSlot *first)
 {
 	if (others->states == NULL)
-		return first == NULL ? emit(others->rows) :
-			core_aggregates_emit(others->rows, 0, NULL, first);
+		return emit_rows(others, first);
 	core_aggregates_begin_group(others->states, 0);
 	if (others->shared != NULL)
 		combine_shared(others);
 	else
 		combine_own(others);
-	return emit(others->states);
+	return core_aggregates_emit(others->states, 0, NULL,
+								others->states->ss.ss_ScanTupleSlot);
 }
 
 Size

@@ -18,6 +18,7 @@ typedef struct SharedStates SharedStates;
 typedef struct OtherAggregates
 {
 	AggState   *rows;			/* reads rows, and emits results or states */
+	GroupTotals *totals;		/* reads rows in its place, or NULL */
 	AggState   *states;			/* reads states, and emits results; NULL: the
 								 * first one emits results */
 	TupleTableSlot *state_row;	/* states of a process, as a minimal tuple */
@@ -44,7 +45,10 @@ extern void other_aggregates_begin_group(OtherAggregates *others);
 static inline void
 other_aggregates_add(OtherAggregates *others, TupleTableSlot *row)
 {
-	core_aggregates_add(others->rows, row);
+	if (others->totals != NULL)
+		group_totals_add(others->totals, row);
+	else
+		core_aggregates_add(others->rows, row);
 }
 
 /*

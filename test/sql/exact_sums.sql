@@ -63,6 +63,20 @@ INSERT INTO queries (query) VALUES
 ('SELECT g, h, sum(odd), avg(odd) FROM numbers GROUP BY GROUPING SETS ((g, h), (g), (g), ())'),
 ('SELECT g, sum(money), avg(big) FROM numbers WHERE id < 0 GROUP BY ROLLUP (g)');
 SELECT n, same(query) FROM queries ORDER BY n;
+-- beside percentiles
+TRUNCATE queries RESTART IDENTITY;
+INSERT INTO queries (query) VALUES
+('SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY money), sum(odd), avg(mixed), count(*) FILTER (WHERE h = 2), sum(money * 2) FROM numbers GROUP BY g'),
+('SELECT g, count(DISTINCT money), avg(money), avg(money) + sum(money), sum(big), max(whole) FROM numbers GROUP BY g'),
+('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY whole), sum(money), avg(mixed), sum(odd), count(*), sum(whole) FROM numbers WHERE id > 134'),
+('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY whole), count(DISTINCT h), count(*), sum(whole) FILTER (WHERE h > 1), min(-id) FROM numbers');
+SELECT n, same(query, 'GpuSortAggregate') FROM queries ORDER BY n;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT n, regexp_replace(same(query, 'GpuSortAggregate'), '^[01] ', '') FROM queries ORDER BY n;
+SET max_parallel_workers_per_gather = 0;
 -- a sum of numbers that only core can add, and one that no numeric holds
 SELECT sum(odd) FROM numbers WHERE id IN (67, 134) GROUP BY ();
 SELECT g > 1000, avg(odd) FROM numbers WHERE id IN (1, 67, 71) GROUP BY 1;
