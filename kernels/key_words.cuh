@@ -264,6 +264,16 @@ struct PairSource
 	}
 };
 
+/* Reads elements of an array that are "step" apart, from the first on. */
+template <unsigned items, unsigned step, typename Element>
+static __device__ __forceinline__ void
+load_apart(const Element *array, Element (&elements)[items])
+{
+#pragma unroll
+	for (unsigned i = 0; i < items; i++)
+		elements[i] = array[i * step];
+}
+
 /*
  * Reads the words of places that are "step" apart, from "first" on.  Addresses
  * are computed once, where a source can do that.
@@ -309,11 +319,7 @@ static __device__ __forceinline__ void
 load_words_apart(const PairSource &source, uint32_t first,
 				 uint64_t (&words)[items])
 {
-	const uint64_t *own = source.pairs.words + first;
-
-#pragma unroll
-	for (unsigned i = 0; i < items; i++)
-		words[i] = own[i * step];
+	load_apart<items, step>(source.pairs.words + first, words);
 }
 
 /* The same for the rows. */
@@ -331,11 +337,7 @@ static __device__ __forceinline__ void
 load_rows_apart(const PairSource &source, uint32_t first,
 				uint32_t (&rows)[items])
 {
-	const uint32_t *own = source.pairs.rows + first;
-
-#pragma unroll
-	for (unsigned i = 0; i < items; i++)
-		rows[i] = own[i * step];
+	load_apart<items, step>(source.pairs.rows + first, rows);
 }
 
 }								/* namespace gpusort */
