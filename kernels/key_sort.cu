@@ -6,12 +6,12 @@
  * Few keys of fixed width are sorted in one launch, and the host waits for the
  * device only once.  Otherwise, or if that gives up, the survey decides.  Keys
  * in order, or in the opposite order, need no sort.  If the first working word
- * has all bits that vary, and these are few, CUB's radix sort takes the fewest
+ * has all bits that vary, and these are few, a radix sort takes the fewest
  * moves.  Otherwise the quicksort sorts by the first word, and then sorts tied
  * rows by the next words.  If memory is short, the bitonic sort in place
  * compares all words at once.
  *
- * The kernels of all these sorts but CUB's are in this object.
+ * The kernels of all these sorts but the radix sorts are in this object.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,7 @@
 
 #include "device.cuh"
 #include "device_quicksort.cuh"
+#include "digit_sort.cuh"
 #include "in_place_sort.cuh"
 #include "joint_sort.cuh"
 #include "key_survey.cuh"
@@ -46,15 +47,17 @@ gpusort::prepare_joint_sorts(DeviceError *error)
 /* The method for keys that need no sort. */
 static const char *const keys_in_order = "none, keys in order";
 
-/* Whether to sort by CUB's radix sort. */
+/* Whether to sort by a radix sort. */
 static bool
 takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
-				 const WordPlan &plan, bool is_whole_key)
+				 const KeySurvey &survey, const WordPlan &plan,
+				 bool is_whole_key)
 {
 	return (algorithm == DEVICE_SORT_RADIX ||
 			(algorithm == DEVICE_SORT_AUTO && is_whole_key &&
 			 radix_sort_gains(nrows, plan.bits))) &&
-		radix_sort_fits(nrows, plan.bits);
+		(knows_digits(survey.window, plan, nrows) ||
+		 radix_sort_fits(nrows, plan.bits));
 }
 
 /*
@@ -140,8 +143,8 @@ sort_by_word(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 			 DeviceAlgorithm algorithm, const Workspace &space,
 			 const Order &order, SortOutcome *outcome)
 {
-	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows, plan,
-											   is_whole_key);
+	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows,
+											   survey, plan, is_whole_key);
 	outcome->method = outcome->keys.is_simple ? "radix sort" : "quicksort";
 	if (!outcome->keys.is_simple && is_whole_key && keys.nrows <= few_rows)
 		return quicksort_few_rows(queue, keys, plan, space, order, outcome);

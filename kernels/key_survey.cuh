@@ -15,8 +15,8 @@
  * are checked here, before any other use.
  *
  * If keys are one word, and a sample shows which bits are likely to vary, the
- * pass also makes pairs with words of 32 bits for a radix sort.  To read all
- * keys again takes longer than to write pairs that nobody wants.
+ * pass also counts the digits of these bits for a radix sort, which would have
+ * to read all keys for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@ struct SurveySample
 struct SurveyShared
 {
 	KeySurvey	found;
-	uint32_t	digits[radix_digits];
+	uint32_t	digits[max_digit_counts];	/* by digit, and its values */
 	SurveySample sample;
 };
 
@@ -84,13 +84,45 @@ is_broken_key(const Keys &keys, uint32_t row)
 		(row == keys.nrows - 1 && end != keys.nwords);
 }
 
+/* Counts the digits of a word, given the bits of a digit. */
+template <unsigned bits>
+static __device__ __forceinline__ void
+count_digits_of(uint32_t word, unsigned digits, uint32_t *counts)
+{
+	constexpr uint32_t values = 1u << bits;
+
+#pragma unroll
+	for (unsigned digit = 0; digit < max_digits; digit++)
+		if (digit < digits)
+			atomicAdd(&counts[digit * values +
+							  (word >> (digit * bits) & (values - 1))], 1u);
+}
+
+/* Counts the digits that a window shows of a word. */
+static __device__ __forceinline__ void
+count_digits(uint64_t word, const BitWindow &window, uint32_t *counts)
+{
+	uint32_t	shown = static_cast<uint32_t>(word >> window.shift);
+
+	if (window.digit_bits == digit_bits)
+		count_digits_of<digit_bits>(shown, window.digits, counts);
+	else
+		count_digits_of<wide_digit_bits>(shown, window.digits, counts);
+}
+
+/* The place of the highest bit that is set, of at least one. */
+static __device__ __forceinline__ unsigned
+highest_bit(uint64_t bits)
+{
+	return 63 - static_cast<unsigned>(__clzll(static_cast<long long>(bits)));
+}
+
 /*
- * Guesses, from the same sample in each block, 32 neighbouring bits of keys of
- * one word that have all bits that vary.  Returns the number of the lowest of
- * them plus 1, or 0 if there are none, or if the keys seem to be in order.
+ * Guesses, from the same sample in each block, a window that has all bits of
+ * keys of one word that vary.  There is none if the keys seem to be in order.
  * Called by all threads of the block after a barrier.
  */
-static __device__ __forceinline__ uint32_t
+static __device__ __forceinline__ BitWindow
 guess_window(const Keys &keys, SurveySample &sample)
 {
 	uint64_t	word = keys.words[static_cast<uint64_t>(keys.nrows) *
@@ -106,19 +138,20 @@ guess_window(const Keys &keys, SurveySample &sample)
 	__syncthreads();
 
 	uint64_t	varying = sample.any & sample.all_but;
-	unsigned	lowest = 63 - static_cast<unsigned>(
-		__clzll(static_cast<long long>(varying & (0 - varying))));
-	unsigned	shift = lowest < 32 ? lowest : 32;
 
-	return sample.falls && sample.rises && varying >> shift >> 32 == 0 ?
-		shift + 1 : 0;
-}
+	if (!sample.falls || !sample.rises)
+		return {0, 0, 0};
 
-/* The lowest digit of the bits of a word that a window shows. */
-static __device__ __forceinline__ uint32_t
-lowest_digit(uint64_t word, uint32_t window)
-{
-	return static_cast<uint32_t>(word >> (window - 1)) & (radix_digits - 1);
+	unsigned	shift = highest_bit(varying & (0 - varying));
+	unsigned	width = highest_bit(varying) + 1 - shift;
+	unsigned	digits = (width + digit_bits - 1) / digit_bits;
+	unsigned	wide_digits = (width + wide_digit_bits - 1) / wide_digit_bits;
+
+	if (width > 32)
+		return {0, 0, 0};
+	return wide_digits < digits ?
+		BitWindow{shift, wide_digits, wide_digit_bits} :
+		BitWindow{shift, digits, digit_bits};
 }
 
 /* A thread's findings about its rows, beside bits. */
@@ -201,7 +234,7 @@ is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
  * from another lane.
  */
 static __device__ __forceinline__ void
-survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
+survey_whole_tile(const Keys &keys, uint64_t first, const BitWindow &window,
 				  uint32_t *digits, RowFindings &findings,
 				  uint64_t &any, uint64_t &all_but)
 {
@@ -236,10 +269,10 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
 			pair.second == pair.first;
 		last = pair.second;
 
-		if (window != 0)
+		if (window.digits != 0)
 		{
-			atomicAdd(&digits[lowest_digit(pair.first, window)], 1u);
-			atomicAdd(&digits[lowest_digit(pair.second, window)], 1u);
+			count_digits(pair.first, window, digits);
+			count_digits(pair.second, window, digits);
 		}
 	}
 }
@@ -251,21 +284,21 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
  * keys are one word.
  */
 template <bool counts_digits>
-static __global__ void __launch_bounds__(simple_threads)
+static __global__ void __launch_bounds__(simple_threads, survey_blocks)
 survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
 			DigitCounts *counts)
 {
 	SurveyShared &shared = block_shared<SurveyShared>();
 	KeySurvey  &found = shared.found;
-	uint32_t	window = 0;
+	BitWindow	window = {0, 0, 0};
 	uint64_t	step = static_cast<uint64_t>(rows_per_thread) * simple_threads;
 	RowFindings findings = {false, false, false, false};
 
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
 		reinterpret_cast<uint32_t *>(&found)[i] = 0;
-	for (unsigned digit = threadIdx.x; counts_digits && digit < radix_digits;
-		 digit += simple_threads)
-		shared.digits[digit] = 0;
+	for (unsigned i = threadIdx.x; counts_digits && i < max_digit_counts;
+		 i += simple_threads)
+		shared.digits[i] = 0;
 	if (threadIdx.x == 0)
 		shared.sample = {0, 0, false, false};
 	__syncthreads();
@@ -289,9 +322,8 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
 			{
 				survey_row(keys, static_cast<uint32_t>(row), findings, any,
 						   all_but, most_words);
-				if (window != 0)
-					atomicAdd(&shared.digits[lowest_digit(keys.words[row],
-														  window)], 1u);
+				if (window.digits != 0)
+					count_digits(keys.words[row], window, shared.digits);
 			}
 		add_bits(&found.any[0], any);
 		add_bits(&found.all_but[0], all_but);
@@ -339,10 +371,10 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
 		if (bits != 0)
 			atomicOr(sum, bits);
 	}
-	for (unsigned digit = threadIdx.x; window != 0 && digit < radix_digits;
-		 digit += simple_threads)
-		if (shared.digits[digit] != 0)
-			atomicAdd(&counts->counts[digit], shared.digits[digit]);
+	for (unsigned i = threadIdx.x; i < window.digits << window.digit_bits;
+		 i += simple_threads)
+		if (shared.digits[i] != 0)
+			atomicAdd(&counts->counts[i], shared.digits[i]);
 }
 
 /*
@@ -440,7 +472,8 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	unsigned	rows_per_thread = words <= survey_words ?
 		survey_words / words : 1;
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
-	uint64_t	resident = queue.multiprocessors * 8;
+	uint64_t	resident = static_cast<uint64_t>(queue.multiprocessors) *
+		survey_blocks;
 
 	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Counters),
 									 queue.stream), "clearing counters") &&

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * radix_sort.cuh
- *	  Sorting by CUB's radix sort, where few bits vary.
+ *	  Radix sorts, where few bits vary.
  *
  * A radix sort moves all pairs once for every eight bits, whatever their
  * values.  WordPlan leaves only bits that vary, so integers of a small range
@@ -26,8 +26,8 @@ extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
 
 /*
  * Sorts all rows by one working word into the order.  If the survey has counted
- * the first digit, rows with equal words may come in any order, else they stay
- * in the order of their numbers.
+ * the digits, rows with equal words may come in any order, else they stay in the
+ * order of their numbers.
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
 					   const KeySurvey &survey, const WordPlan &plan,

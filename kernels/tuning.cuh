@@ -32,7 +32,7 @@ constexpr unsigned partition_items = 3;
 constexpr unsigned partition_blocks = 2;
 constexpr unsigned max_log_buckets = 4;
 constexpr unsigned digit_threads = 256;
-constexpr unsigned digit_items = 2;
+constexpr unsigned digit_items = 4;
 constexpr unsigned digit_blocks = 2;
 constexpr unsigned splitter_threads = 64;
 constexpr unsigned samples_per_bucket = 8;
@@ -91,10 +91,17 @@ constexpr unsigned partition_items = 16;
 constexpr unsigned partition_blocks = 2;	/* resident on an SM */
 constexpr unsigned max_log_buckets = 8;
 
-/* The tiles of the first pass of a radix sort. */
-constexpr unsigned digit_threads = 384;
-constexpr unsigned digit_items = 16;
-constexpr unsigned digit_blocks = 2;	/* resident on an SM */
+/*
+ * The tiles of a pass of a radix sort.  Milliseconds to sort 100 million keys of
+ * 4 bytes on an H200, uniform and zipf, by items and blocks:
+ *
+ *		16, 4		2.78	2.74
+ *		20, 3		2.78	2.46
+ *		24, 3		2.66	2.38
+ */
+constexpr unsigned digit_threads = 256;
+constexpr unsigned digit_items = 24;
+constexpr unsigned digit_blocks = 3;	/* resident on an SM */
 
 /*
  * With 16 samples for each bucket the lengths of buckets spread by a quarter
@@ -199,8 +206,8 @@ constexpr unsigned max_few_slabs = 32;
 #endif
 
 /*
- * CUB's radix sort is taken for keys of which up to this many bits vary.
- * Milliseconds of device_sort_perform() on an H100, uniform keys, medians of
+ * A radix sort is taken for keys of which up to this many bits vary.  With CUB's,
+ * milliseconds of device_sort_perform() on an H100, uniform keys, medians of
  * 5:
  *
  *				32 bits					64 bits
@@ -219,15 +226,22 @@ constexpr unsigned max_few_slabs = 32;
  */
 constexpr unsigned radix_sort_bits = 32;
 
-/* The values of a digit of a radix sort. */
-constexpr unsigned radix_digit_bits = 8;
-constexpr unsigned radix_digits = 1u << radix_digit_bits;
+/*
+ * The digits of a radix sort have 8 bits, or 9 where that takes a pass less: for
+ * 9, 17, 18, and 25 to 27 bits.
+ */
+constexpr unsigned digit_bits = 8;
+constexpr unsigned wide_digit_bits = 9;
+constexpr unsigned max_digits = 4;
+constexpr unsigned max_digit_values = 1u << wide_digit_bits;
+constexpr unsigned max_digit_counts = 3 * max_digit_values; /* of all digits */
 
 /* The most sorts in one launch at a time, of all devices. */
 constexpr unsigned joint_seats = 64;
 
 /* Words that a thread surveys before its warp reduces the findings. */
 constexpr unsigned survey_words = 16;
+constexpr unsigned survey_blocks = 4;	/* resident on an SM */
 
 /* Rows of a tile of the survey, where keys are one word. */
 constexpr unsigned survey_tile_rows = survey_words * simple_threads;
@@ -235,7 +249,7 @@ constexpr unsigned survey_tile_rows = survey_words * simple_threads;
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
-/* Rows of a tile of the first pass of a radix sort. */
+/* Rows of a tile of a pass of a radix sort. */
 constexpr unsigned digit_tile_rows = digit_threads * digit_items;
 
 /* The most buckets that a segment is split into. */
@@ -266,8 +280,9 @@ constexpr unsigned max_levels_per_read = 4;
 
 static_assert(partition_threads % warp_threads == 0, "whole warps");
 static_assert(max_buckets <= 256, "a bucket's number is a byte");
-static_assert(radix_digits <= digit_threads, "a thread for each digit");
-static_assert(digit_tile_rows <= 1u << 16, "a row of a tile has 16 bits");
+static_assert(digit_threads == 1u << digit_bits, "a thread for each value");
+static_assert(2 * max_digit_values <= digit_tile_rows,
+			  "the states of a tile take less room than its rows");
 static_assert(max_buckets <= partition_threads, "a thread for each bucket");
 static_assert(max_buckets <= simple_threads, "a thread for each bucket");
 static_assert(tile_rows <= 1u << 16, "a rank in a tile has 16 bits");

@@ -179,6 +179,18 @@ struct TieGroupCounts
 	}
 };
 
+/*
+ * Up to 32 neighbouring bits of a word, as digits of a radix sort: from bit
+ * number "shift" on, as many digits as it takes to have all bits that vary, or
+ * none.
+ */
+struct BitWindow
+{
+	uint32_t	shift;
+	uint32_t	digits;
+	uint32_t	digit_bits;		/* of each */
+};
+
 /* The survey's findings about all keys, see key_survey.cuh. */
 struct KeySurvey
 {
@@ -188,7 +200,7 @@ struct KeySurvey
 	uint32_t	rises;			/* some key is greater */
 	uint32_t	repeats;		/* some key is equal */
 	uint32_t	is_broken;		/* the keys' ends make no sense */
-	uint32_t	window;			/* of the digits that were counted; 0: none */
+	BitWindow	window;			/* whose digits were counted */
 
 	/* Whether keys are in order already, or in the opposite one. */
 	__host__ __device__ bool
@@ -216,11 +228,12 @@ struct Control
 	uint32_t	has_ties;
 };
 
-/* The keys by the first digit of a radix sort, see radix_sort.cu. */
+/* The counters of a radix sort, see digit_pass.cuh. */
 struct DigitCounts
 {
-	uint32_t	counts[radix_digits];	/* keys with the digit */
-	uint32_t	filled[radix_digits];	/* of these, pairs moved so far */
+	uint32_t	counts[max_digit_counts];	/* keys with a value of a digit */
+	uint32_t	filled[max_digit_values];	/* pairs moved by the first pass */
+	uint32_t	tiles[max_digits];	/* taken by blocks of a pass so far */
 };
 
 /* What is cleared at the beginning of a sort. */

@@ -105,8 +105,9 @@ static void
 test_windows()
 {
 	for (unsigned shift : {0, 1, 13, 31, 32, 33, 48})
-		for (uint64_t bits : {UINT64_C(0xff), UINT64_C(0xfff0),
-							  UINT64_C(0xffffff), UINT64_C(0xffffffff),
+		for (uint64_t bits : {UINT64_C(0xff), UINT64_C(0x1ff), UINT64_C(0xfff0),
+							  UINT64_C(0x3ffff), UINT64_C(0xffffff),
+							  UINT64_C(0x7ffffff), UINT64_C(0xffffffff),
 							  UINT64_C(0xf00f00ff), UINT64_C(0x1ffffffff)})
 			for (uint64_t surprise : {UINT64_C(0), UINT64_C(1), UINT64_C(2),
 									  UINT64_C(0xfff) << 45})

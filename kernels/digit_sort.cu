@@ -1,0 +1,119 @@
+/*-------------------------------------------------------------------------
+ *
+ * digit_sort.cu
+ *	  A radix sort of keys whose digits the survey has counted.
+ *
+ * It is a pass for each digit, the lowest first (digit_pass.cuh).  CUB's radix
+ * sort would read keys, write pairs, and read these once more to count their
+ * digits.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "digit_pass.cuh"
+#include "digit_sort.cuh"
+
+namespace gpusort
+{
+
+/* The bits from the lowest of a plan's bits to the highest. */
+static unsigned
+whole_width(const WordPlan &plan)
+{
+	const Field &first = plan.fields[0];
+	const Field &last = plan.fields[plan.nfields - 1];
+
+	return static_cast<unsigned>(first.shift + first.width - last.shift);
+}
+
+/* The passes by the digits that a plan's bits reach. */
+static unsigned
+passes_for(const BitWindow &window, const WordPlan &plan)
+{
+	return static_cast<unsigned>(divide_up(whole_width(plan),
+										   window.digit_bits));
+}
+
+bool
+knows_digits(const BitWindow &window, const WordPlan &plan, uint64_t nrows)
+{
+	return window.digits > 0 &&
+		window.shift == plan.fields[plan.nfields - 1].shift &&
+		passes_for(window, plan) <= window.digits &&
+		passes_for(window, plan) <= divide_up(plan.bits, digit_bits) &&
+		nrows >= digit_tile_rows && nrows < most_digit_rows;
+}
+
+/* Puts a pass on the queue. */
+template <unsigned bits, typename Source, typename Target>
+static bool
+make_pass(const Queue &queue, const Source &source,
+		  const DigitPass<bits> &pass, const Target &target)
+{
+	return queue.launch<DigitShared<bits>>("ordering by a digit",
+										   scatter_digits<bits, Source, Target>,
+										   divide_up(pass.nrows,
+													 digit_tile_rows),
+										   digit_threads, source, pass, target);
+}
+
+/* A pass to the order, if it is the last and nobody asks for ties. */
+template <unsigned bits, typename Source>
+static bool
+make_pass_or_last(const Queue &queue, const Source &source,
+				  const DigitPass<bits> &pass, NarrowPair *pairs,
+				  const Order &order)
+{
+	return pass.next_states == nullptr && order.tie == 0 ?
+		make_pass(queue, source, pass, RowTarget{order.entries}) :
+		make_pass(queue, source, pass, PairTarget{pairs});
+}
+
+/* Sorts by digits of a number of bits. */
+template <unsigned bits>
+static bool
+sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
+			   unsigned passes, const Workspace &space, const Order &order)
+{
+	NarrowPair *arrays[2] = {
+		reinterpret_cast<NarrowPair *>(space.pairs[0].words),
+		reinterpret_cast<NarrowPair *>(space.pairs[1].words)};
+	TileState  *states[2] = {space.pairs[0].rows, space.pairs[1].rows};
+	unsigned	ahead = queue.multiprocessors * digit_blocks / 4;
+
+	for (unsigned number = 0; number < passes; number++)
+	{
+		DigitPass<bits> pass = {space.digits, number, nrows, ahead,
+			states[number % 2],
+			number + 1 < passes ? states[(number + 1) % 2] : nullptr};
+		NarrowPair *to = arrays[number % 2];
+
+		if (number == 0 ?
+			!make_pass_or_last(queue, keys, pass, to, order) :
+			!make_pass_or_last(queue, MovedPairs{arrays[(number + 1) % 2]},
+							   pass, to, order))
+			return false;
+	}
+	return order.tie == 0 ||
+		queue.launch("marking ties", take_sorted_rows,
+					 divide_up(nrows, simple_threads), simple_threads,
+					 arrays[(passes + 1) % 2], nrows, order);
+}
+
+bool
+digit_sort(const Queue &queue, const Keys &keys, const BitWindow &window,
+		   const WordPlan &plan, const Workspace &space, const Order &order)
+{
+	KeyPairs	pairs = {FieldSource(keys, plan)};
+	unsigned	passes = passes_for(window, plan);
+
+	/* all of the plan's bits, and those in between */
+	pairs.source.field.shift = static_cast<uint8_t>(window.shift);
+	pairs.source.field.width = 32;
+	return window.digit_bits == digit_bits ?
+		sort_by_digits<digit_bits>(queue, pairs, keys.nrows, passes, space,
+								   order) :
+		sort_by_digits<wide_digit_bits>(queue, pairs, keys.nrows, passes,
+										space, order);
+}
+
+}								/* namespace gpusort */
