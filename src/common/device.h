@@ -19,7 +19,7 @@ typedef enum DeviceAlgorithm
 {
 	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
 	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
-	DEVICE_SORT_RADIX,			/* CUB's radix sort, by the first 64 bits */
+	DEVICE_SORT_RADIX,			/* radix sort, by the first 64 bits */
 	DEVICE_SORT_BITONIC			/* bitonic sort, in place */
 } DeviceAlgorithm;
 
