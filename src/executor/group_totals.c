@@ -255,15 +255,17 @@ add_exactly(GroupTotals *all, int transno, Datum value)
 	GroupTotal *total = &all->totals[transno];
 	ExactNumber number;
 
-	if (unlikely(!exact_number_read(total->values, value, &number)))
+	if (total->values != EXACT_NUMERIC)
+		exact_sum_add_integer(&total->sum, exact_integer(total->values, value));
+	else if (unlikely(!exact_number_of_numeric(value, &number)))
 	{
 		add_to_states(all, transno, value);
 		total->sum.count++;
 	}
-	else if (unlikely(!exact_sum_add(&total->sum, &number)))
+	else if (unlikely(!exact_sum_add(&total->sum, number.number, 1, number.scale)))
 	{
 		move_sum(all, transno);
-		(void) exact_sum_add(&total->sum, &number);
+		(void) exact_sum_add(&total->sum, number.number, 1, number.scale);
 	}
 }
 
@@ -272,15 +274,12 @@ static void
 add_exact_part(GroupTotals *all, int transno, const ExactSum *part)
 {
 	ExactSum   *sum = &all->totals[transno].sum;
-	ExactNumber number = {part->sum, part->scale};
-	int64		count = sum->count + part->count;
 
-	if (!exact_sum_add(sum, &number))
+	if (!exact_sum_add(sum, part->sum, part->count, part->scale))
 	{
 		move_sum(all, transno);
-		(void) exact_sum_add(sum, &number);
+		(void) exact_sum_add(sum, part->sum, part->count, part->scale);
 	}
-	sum->count = count;
 }
 
 /* Does a total take this row? */

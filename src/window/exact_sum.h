@@ -68,25 +68,12 @@ typedef struct ExactSum
  */
 extern bool exact_number_of_numeric(Datum value, ExactNumber *number);
 
-/* Reads a value; false as above. */
-static inline bool
-exact_number_read(ExactValues values, Datum value, ExactNumber *number)
+/* Returns an integer. */
+static inline int64
+exact_integer(ExactValues values, Datum value)
 {
-	number->scale = 0;
-	switch (values)
-	{
-		case EXACT_INT2:
-			number->number = DatumGetInt16(value);
-			return true;
-		case EXACT_INT4:
-			number->number = DatumGetInt32(value);
-			return true;
-		case EXACT_INT8:
-			number->number = DatumGetInt64(value);
-			return true;
-		default:
-			return exact_number_of_numeric(value, number);
-	}
+	return values == EXACT_INT2 ? DatumGetInt16(value) :
+		values == EXACT_INT4 ? DatumGetInt32(value) : DatumGetInt64(value);
 }
 
 /* Begins a sum of no values. */
@@ -98,20 +85,28 @@ exact_sum_begin(ExactSum *sum)
 	sum->scale = 0;
 }
 
+/* Adds an integer.  Of all rows of a server the sum has less than 128 bits. */
+static inline void
+exact_sum_add_integer(ExactSum *sum, int64 integer)
+{
+	sum->sum += integer;
+	sum->count++;
+}
+
 /*
- * Adds a number, or a sum of other values.  Returns false if the sum would
- * become too large; then it stays as it is.
+ * Adds this many values, which have this sum and greatest display scale.  Returns
+ * false if the sum would become too large; then it stays as it is.
  */
 static inline bool
-exact_sum_add(ExactSum *sum, const ExactNumber *number)
+exact_sum_add(ExactSum *sum, int128 number, int64 count, int scale)
 {
-	if (unlikely(__builtin_add_overflow(sum->sum, number->number, &sum->sum)))
-	{
-		sum->sum -= number->number;
+	int128		total;
+
+	if (unlikely(__builtin_add_overflow(sum->sum, number, &total)))
 		return false;
-	}
-	sum->count++;
-	sum->scale = Max(sum->scale, number->scale);
+	sum->sum = total;
+	sum->count += count;
+	sum->scale = Max(sum->scale, scale);
 	return true;
 }
 

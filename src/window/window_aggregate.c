@@ -243,7 +243,7 @@ init_exact(WindowAggregate *aggregate, const AggregateFunctions *functions)
 						  aggregate->initial_isnull))
 		return;
 	aggregate->exact = exact_sum_values(functions->add);
-	if (OidIsValid(functions->remove))
+	if (OidIsValid(functions->remove) && aggregate->exact == EXACT_NUMERIC)
 		aggregate->nscales = palloc0((EXACT_SCALE + 1) * sizeof(int64));
 }
 
@@ -452,15 +452,16 @@ move_sum(WindowAggregates *all, WindowAggregate *aggregate)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Adds a value to an exact sum, or to the state beside it. */
+/* Adds a numeric to an exact sum, or to the state beside it. */
 static void
-add_exactly(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
+add_numeric(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
 {
 	ExactSum   *sum = &aggregate->sum;
 	ExactNumber number;
-	bool		is_exact = exact_number_read(aggregate->exact, value, &number);
+	bool		is_exact = exact_number_of_numeric(value, &number);
 
-	if (likely(is_exact && exact_sum_add(sum, &number)))
+	if (likely(is_exact &&
+			   exact_sum_add(sum, number.number, 1, number.scale)))
 	{
 		if (aggregate->nscales != NULL)
 			aggregate->nscales[number.scale]++;
@@ -470,13 +471,24 @@ add_exactly(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
 	else if (is_exact)
 	{
 		move_sum(all, aggregate);
-		(void) exact_sum_add(sum, &number);
+		(void) exact_sum_add(sum, number.number, 1, number.scale);
 	}
 	else
 	{
 		add_to_state(all, aggregate, value);
 		sum->count++;
 	}
+}
+
+/* Adds a value to an exact sum. */
+static inline void
+add_exactly(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
+{
+	if (aggregate->exact != EXACT_NUMERIC)
+		exact_sum_add_integer(&aggregate->sum,
+							  exact_integer(aggregate->exact, value));
+	else
+		add_numeric(all, aggregate, value);
 }
 
 /*
@@ -489,14 +501,19 @@ remove_exactly(WindowAggregate *aggregate, Datum value)
 	ExactSum   *sum = &aggregate->sum;
 	ExactNumber number;
 
-	if (!exact_number_read(aggregate->exact, value, &number) ||
-		aggregate->nscales[number.scale] == 0)
-		return false;
-	sum->sum -= number.number;
+	if (aggregate->exact != EXACT_NUMERIC)
+		sum->sum -= exact_integer(aggregate->exact, value);
+	else
+	{
+		if (!exact_number_of_numeric(value, &number) ||
+			aggregate->nscales[number.scale] == 0)
+			return false;
+		sum->sum -= number.number;
+		aggregate->nscales[number.scale]--;
+		while (sum->scale > 0 && aggregate->nscales[sum->scale] == 0)
+			sum->scale--;
+	}
 	sum->count--;
-	aggregate->nscales[number.scale]--;
-	while (sum->scale > 0 && aggregate->nscales[sum->scale] == 0)
-		sum->scale--;
 	return true;
 }
 
