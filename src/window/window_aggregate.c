@@ -18,8 +18,8 @@
  * sums (exact_sum.h), from which a row can always be taken out again.  If a
  * value comes that is no exact number, or if the sum becomes too large, core's
  * functions go on.  If rows leave the frame, these begin anew, and stay.
- * Otherwise rows may be gone by then, so the state of core's function gets that
- * value alone, or the sum, and the result is made of both.
+ * Otherwise rows may be gone by then, so the state of core's function begins with
+ * the sum, and takes all further values.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,7 +81,7 @@ struct WindowAggregate
 	/* sums and averages */
 	ExactValues exact;			/* EXACT_NONE: the functions are called */
 	ExactResult exact_result;
-	ExactSum	sum;
+	ExactSum	sum;			/* its count is that of all values */
 	int64	   *nscales;		/* numerics in the sum by their display scale,
 								 * if rows are removed */
 	bool		is_inexact;		/* a value has come that takes the functions */
@@ -426,7 +426,7 @@ call_with_state(WindowAggregates *all, const WindowAggregate *aggregate,
 	return value;
 }
 
-/* Adds a value to the state of core's function, beside an exact sum. */
+/* Adds a numeric to the state of core's function, which takes any. */
 static void
 add_to_state(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
 {
@@ -439,45 +439,54 @@ add_to_state(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
 	aggregate->state_isnull = add->call->isnull;
 }
 
-/* Moves an exact sum to the state, which knows no largest number. */
+/* Moves an exact sum to the state, if it has values. */
 static void
 move_sum(WindowAggregates *all, WindowAggregate *aggregate)
 {
-	MemoryContext caller_context =
-		MemoryContextSwitchTo(all->input_context->ecxt_per_tuple_memory);
+	MemoryContext caller_context;
+	Datum		sum;
 
-	add_to_state(all, aggregate,
-				 exact_sum_numeric(&aggregate->sum, aggregate->exact));
-	aggregate->sum.sum = 0;
+	if (aggregate->sum.count == 0)
+		return;
+	caller_context =
+		MemoryContextSwitchTo(all->input_context->ecxt_per_tuple_memory);
+	sum = exact_sum_numeric(&aggregate->sum, EXACT_NUMERIC);
 	MemoryContextSwitchTo(caller_context);
+	add_to_state(all, aggregate, sum);
 }
 
-/* Adds a numeric to an exact sum, or to the state beside it. */
-static void
-add_numeric(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
+/* Adds a numeric to an exact sum; false if it does not go there. */
+static bool
+add_numeric(WindowAggregate *aggregate, Datum value)
 {
-	ExactSum   *sum = &aggregate->sum;
 	ExactNumber number;
-	bool		is_exact = exact_number_of_numeric(value, &number);
 
-	if (likely(is_exact &&
-			   exact_sum_add(sum, number.number, 1, number.scale)))
+	if (!exact_number_of_numeric(value, &number) ||
+		!exact_sum_add(&aggregate->sum, number.number, 1, number.scale))
+		return false;
+	if (aggregate->nscales != NULL)
+		aggregate->nscales[number.scale]++;
+	return true;
+}
+
+/* Adds a numeric to an exact sum, or to the state that has taken its place. */
+static void
+add_numeric_or_begin_state(WindowAggregates *all, WindowAggregate *aggregate,
+						   Datum value)
+{
+	if (likely(aggregate->state_isnull))
 	{
-		if (aggregate->nscales != NULL)
-			aggregate->nscales[number.scale]++;
-	}
-	else if (aggregate->remove.call != NULL)
-		aggregate->is_inexact = true;
-	else if (is_exact)
-	{
+		if (likely(add_numeric(aggregate, value)))
+			return;
+		if (aggregate->remove.call != NULL)
+		{
+			aggregate->is_inexact = true;
+			return;
+		}
 		move_sum(all, aggregate);
-		(void) exact_sum_add(sum, number.number, 1, number.scale);
 	}
-	else
-	{
-		add_to_state(all, aggregate, value);
-		sum->count++;
-	}
+	add_to_state(all, aggregate, value);
+	aggregate->sum.count++;
 }
 
 /* Adds a value to an exact sum. */
@@ -488,27 +497,29 @@ add_exactly(WindowAggregates *all, WindowAggregate *aggregate, Datum value)
 		exact_sum_add_integer(&aggregate->sum,
 							  exact_integer(aggregate->exact, value));
 	else
-		add_numeric(all, aggregate, value);
+		add_numeric_or_begin_state(all, aggregate, value);
 }
 
 /*
- * Removes a value from an exact sum; false if it cannot have this value, as the
- * argument was another one before.
+ * Removes a value from an exact sum.  Returns false if the sum would become too
+ * large, or cannot have this value, as the argument was another one before.
  */
 static bool
 remove_exactly(WindowAggregate *aggregate, Datum value)
 {
 	ExactSum   *sum = &aggregate->sum;
 	ExactNumber number;
+	int128		difference;
 
 	if (aggregate->exact != EXACT_NUMERIC)
 		sum->sum -= exact_integer(aggregate->exact, value);
 	else
 	{
 		if (!exact_number_of_numeric(value, &number) ||
-			aggregate->nscales[number.scale] == 0)
+			aggregate->nscales[number.scale] == 0 ||
+			__builtin_sub_overflow(sum->sum, number.number, &difference))
 			return false;
-		sum->sum -= number.number;
+		sum->sum = difference;
 		aggregate->nscales[number.scale]--;
 		while (sum->scale > 0 && aggregate->nscales[sum->scale] == 0)
 			sum->scale--;
@@ -517,27 +528,25 @@ remove_exactly(WindowAggregate *aggregate, Datum value)
 	return true;
 }
 
-/* Makes the result of an exact sum, and of the state beside it. */
+/* Makes the result of an exact sum, or of the state that has taken its place. */
 static Datum
-make_exact_result(WindowAggregates *all, WindowAggregate *aggregate,
-				  ExprContext *context, bool *isnull)
+make_exact_result(const WindowAggregate *aggregate, ExprContext *context,
+				  bool *isnull)
 {
+	const ExactSum *sum = &aggregate->sum;
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-	bool		has_state = aggregate->exact == EXACT_NUMERIC &&
-		!aggregate->state_isnull;
 	Datum		value = (Datum) 0;
 
-	*isnull = aggregate->sum.count == 0;
-	if (has_state)
+	*isnull = sum->count == 0;
+	if (aggregate->exact == EXACT_NUMERIC && !aggregate->state_isnull)
 	{
-		move_sum(all, aggregate);
 		value = DirectFunctionCall1(numeric_sum, aggregate->state);
 		if (aggregate->exact_result == EXACT_AVERAGE)
-			value = exact_average(value, aggregate->sum.count);
+			value = exact_average(value, sum->count);
 	}
 	else if (!*isnull)
-		value = exact_sum_result(&aggregate->sum, aggregate->exact,
+		value = exact_sum_result(sum, aggregate->exact,
 								 aggregate->exact_result);
 	MemoryContextSwitchTo(caller_context);
 	return value;
@@ -628,7 +637,7 @@ make_result(WindowAggregates *all, WindowAggregate *aggregate,
 	Datum		value;
 
 	if (aggregate->exact != EXACT_NONE)
-		return make_exact_result(all, aggregate, context, isnull);
+		return make_exact_result(aggregate, context, isnull);
 	state = MakeExpandedObjectReadOnly(aggregate->state,
 									   aggregate->state_isnull,
 									   aggregate->state_length);

@@ -70,7 +70,8 @@ INSERT INTO queries (query) VALUES
 ('SELECT g, count(DISTINCT money), avg(money), avg(money) + sum(money), sum(big), max(whole) FROM numbers GROUP BY g'),
 ('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY whole), sum(money), avg(mixed), sum(odd), count(*), sum(whole) FROM numbers WHERE id > 134'),
 ('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY whole), count(DISTINCT h), count(*), sum(whole) FILTER (WHERE h > 1), min(-id) FROM numbers');
-SELECT n, same(query, 'GpuSortAggregate') FROM queries ORDER BY n;
+-- whether counts of different values are taken depends on the version
+SELECT n, CASE WHEN n IN (1, 3) THEN result ELSE regexp_replace(result, '^[01] ', '') END FROM (SELECT n, same(query, 'GpuSortAggregate') result FROM queries OFFSET 0) q ORDER BY n;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -124,10 +125,17 @@ SET work_mem = '256MB';
 -- More than 128 bits
 CREATE TABLE large AS SELECT id, id % 2 g, repeat('9', 16)::numeric + round(0.9999, 16) AS value FROM generate_series(1, 1800000) id;
 SELECT same('SELECT g, sum(value), avg(value), count(*) FROM large GROUP BY ROLLUP (g)');
-SELECT same('SELECT id / 1000000 g, sum(value), avg(value), count(*) FROM large GROUP BY 1');
+-- the first rows that leave the frame make the sum larger
+SELECT same('SELECT id, s FROM (SELECT id, sum(CASE WHEN id <= 5 THEN value ELSE -value END) OVER (ORDER BY id ROWS BETWEEN 1701420 PRECEDING AND CURRENT ROW) s FROM large WHERE id <= 1702000) q WHERE id > 1701420', 'GpuSortWindow');
+-- results at rows that add no row to the frame take no memory: that of the session at the last row, after a value that is no exact number, and without one
+CREATE FUNCTION memory_with(odd numeric) RETURNS bigint LANGUAGE sql AS $$
+SELECT max((SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE a IS NOT NULL)) FILTER (WHERE id = 200000) FROM (
+	SELECT id, avg(CASE WHEN id = 3 THEN $1 ELSE id END) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 199990 FOLLOWING) a FROM large WHERE id <= 200000 OFFSET 0) q;
+$$;
+SELECT memory_with(1e-20) - memory_with(1e-2) < 1000000;
 SELECT same('SELECT sum(s), avg(a) FROM (SELECT sum(value) OVER (ORDER BY id) s, avg(value) OVER (ORDER BY id ROWS BETWEEN 1750000 PRECEDING AND CURRENT ROW) a FROM large) q', 'GpuSortWindow');
 
 DROP TABLE numbers, long_numbers, large, queries;
 DROP AGGREGATE from_hundred(int), from_zero(int), absolute_sum(int);
-DROP FUNCTION same, shifting, secret;
+DROP FUNCTION same, shifting, secret, memory_with;
 DROP SEQUENCE shifts, calls;
