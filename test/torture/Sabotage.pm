@@ -119,12 +119,21 @@ sub undo
 sub signal
 {
 	my ($signal, @processes) = @_;
+	return if starts_recovery($signal) && -e "$context->{server}{small}/filler";
 	foreach my $process (grep { $_ } @processes)
 	{
 		# before the signal is sent, or the log would be ahead
 		Server::append("$context->{server}{directory}/kills", sprintf("%d %s at %.3f by worker %d\n", $process, $signal, time(), $context->{worker} // 0));
 		$kills += kill $signal, $process;
 	}
+}
+
+# Whether the server has to recover after this signal. Recovery on a full disk is PostgreSQL's own, and
+# ends the server: it writes whole pages of relations that may have been dropped since.
+sub starts_recovery
+{
+	my ($signal) = @_;
+	return $context->{group} ne 'daemon' && $signal =~ /^(?:KILL|SEGV|QUIT)$/;
 }
 
 # The parallel workers of the backend; there may be none yet.
