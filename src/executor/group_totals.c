@@ -23,7 +23,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "utils/fmgroids.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 #include "executor/core_aggregates.h"
@@ -238,7 +237,6 @@ static void
 move_sum(GroupTotals *all, int transno)
 {
 	GroupTotal *total = &all->totals[transno];
-
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(all->aggregates->tmpcontext->ecxt_per_tuple_memory);
 	Datum		sum = exact_sum_numeric(&total->sum, total->values);
@@ -386,7 +384,6 @@ group_totals_result(GroupTotals *all, int aggno, bool *isnull)
 	GroupTotal *total = &all->totals[transno];
 	const		AggStatePerGroupData *state =
 		&all->aggregates->pergroups[all->set][transno];
-	Datum		sum;
 
 	*isnull = total->sum.count == 0;
 	if (*isnull)
@@ -400,7 +397,6 @@ group_totals_result(GroupTotals *all, int aggno, bool *isnull)
 							  exact_sum_numeric(&total->sum, total->values));
 	ResetExprContext(all->aggregates->tmpcontext);
 	total->sum.sum = 0;
-	sum = DirectFunctionCall1(numeric_sum, state->transValue);
-	return all->results[aggno] == EXACT_AVERAGE ?
-		exact_average(sum, total->sum.count) : sum;
+	return exact_result_of_state(state->transValue, total->sum.count,
+								 all->results[aggno]);
 }

@@ -18,6 +18,7 @@
 #include "keys/collation.h"
 #include "keys/key_encoders.h"
 #include "port/compat.h"
+#include "port/toast.h"
 
 #define BYTE_BITS(bytes)	((bytes) * BITS_PER_BYTE)
 #define SIGN_BIT(bits)		(UINT64_C(1) << ((bits) - 1))
@@ -295,12 +296,6 @@ static inline void
 encode_string(KeyWriter *writer, const char *data, Size size)
 {
 	encode_ended(writer, data, size, 0);
-}
-
-static inline bool
-is_toasted(const struct varlena *value)
-{
-	return VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
 }
 
 #endif							/* GPUSORT_ENCODE_H */

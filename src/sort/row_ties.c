@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 
 #include "port/compat.h"
+#include "port/toast.h"
 #include "sort/row_ties.h"
 
 /* How far ahead of a comparison its row is fetched into the cache. */
@@ -104,16 +105,6 @@ replace_toasted(TiedRows *ties, Datum *value)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Is a value, of varying length, toasted? */
-static inline bool
-is_toasted(Datum value)
-{
-	const struct varlena *stored =
-		(const struct varlena *) DatumGetPointer(value);
-
-	return VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored);
-}
-
 static int
 compare_loaded_rows(const void *a, const void *b, void *argument)
 {
@@ -136,9 +127,9 @@ compare_loaded_rows(const void *a, const void *b, void *argument)
 								 support->ssup_attno - 1)->attlen == -1 &&
 			!null_a && !null_b)
 		{
-			if (unlikely(is_toasted(*value_a)))
+			if (unlikely(is_toasted((struct varlena *) DatumGetPointer(*value_a))))
 				replace_toasted(ties, value_a);
-			if (unlikely(is_toasted(*value_b)))
+			if (unlikely(is_toasted((struct varlena *) DatumGetPointer(*value_b))))
 				replace_toasted(ties, value_b);
 		}
 		comparison = ApplySortComparator(*value_a, null_a, *value_b, null_b,

@@ -13,6 +13,7 @@
 #include "utils/numeric.h"
 
 #include "port/stored_numeric.h"
+#include "port/toast.h"
 #include "window/exact_sum.h"
 
 /* Digits to the base of 10000, on either side of the decimal point. */
@@ -122,7 +123,7 @@ exact_number_of_numeric(Datum value, ExactNumber *number)
 	int			power;			/* of the base, as a factor of the digits */
 	int64		first = 0;		/* the first digits */
 
-	if (unlikely(VARATT_IS_EXTERNAL(numeric) || VARATT_IS_COMPRESSED(numeric)))
+	if (unlikely(is_toasted(numeric)))
 		return false;
 	stored_numeric_read(numeric, &stored);
 	power = stored.weight - stored.ndigits + 1 + FRACTION_DIGITS;
@@ -188,8 +189,9 @@ exact_sum_numeric(const ExactSum *sum, ExactValues values)
 	return make_numeric(sum->sum / units, sum->scale);
 }
 
-Datum
-exact_average(Datum sum, int64 count)
+/* Makes the average of a sum that is a numeric, as core does. */
+static Datum
+make_average(Datum sum, int64 count)
 {
 	return DirectFunctionCall2(numeric_div, sum,
 							   NumericGetDatum(int64_to_numeric(count)));
@@ -205,6 +207,14 @@ exact_sum_result(const ExactSum *sum, ExactValues values, ExactResult result)
 		case EXACT_TOTAL:
 			return exact_sum_numeric(sum, values);
 		default:
-			return exact_average(exact_sum_numeric(sum, values), sum->count);
+			return make_average(exact_sum_numeric(sum, values), sum->count);
 	}
+}
+
+Datum
+exact_result_of_state(Datum state, int64 count, ExactResult result)
+{
+	Datum		sum = DirectFunctionCall1(numeric_sum, state);
+
+	return result == EXACT_AVERAGE ? make_average(sum, count) : sum;
 }

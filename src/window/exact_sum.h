@@ -38,9 +38,9 @@ typedef enum ExactResult
 } ExactResult;
 
 /*
- * Return what an aggregate of this transition function sums up, and what its
- * final function, or InvalidOid, makes of the sum.  EXACT_NONE if it does
- * something else.
+ * exact_sum_values() returns what an aggregate of this transition function sums
+ * up; EXACT_NONE if it does something else.  exact_sum_finds() sets what its final
+ * function, or InvalidOid, makes of the sum; false if that is something else.
  */
 extern ExactValues exact_sum_values(Oid transition);
 extern bool exact_sum_finds(Oid transition, Oid final, ExactResult *result);
@@ -48,16 +48,16 @@ extern bool exact_sum_finds(Oid transition, Oid final, ExactResult *result);
 /* Is this how the state of such an aggregate begins if there are no values? */
 extern bool exact_sum_begins(Oid transition, Datum initial, bool isnull);
 
-/* A value. */
+/* A numeric. */
 typedef struct ExactNumber
 {
-	int128		number;			/* of a numeric, in units of 10 ^ -EXACT_SCALE */
+	int128		number;			/* in units of 10 ^ -EXACT_SCALE */
 	int			scale;			/* display scale */
 } ExactNumber;
 
 typedef struct ExactSum
 {
-	int128		sum;			/* in the same units */
+	int128		sum;			/* of numerics, in the same units */
 	int64		count;			/* values */
 	int			scale;			/* greatest display scale of the values */
 } ExactSum;
@@ -114,11 +114,13 @@ exact_sum_add(ExactSum *sum, int128 number, int64 count, int scale)
 extern Datum exact_sum_numeric(const ExactSum *sum, ExactValues values);
 
 /*
- * Returns a result of one value or more, in the current memory context.
- * exact_average() makes the average of a sum that is a numeric, as core does.
+ * Return a result of one value or more, in the current memory context: of a sum,
+ * or of the state of core's function for numerics, which has the sum of this many
+ * values.
  */
 extern Datum exact_sum_result(const ExactSum *sum, ExactValues values,
 							  ExactResult result);
-extern Datum exact_average(Datum sum, int64 count);
+extern Datum exact_result_of_state(Datum state, int64 count,
+								   ExactResult result);
 
 #endif							/* GPUSORT_EXACT_SUM_H */

@@ -37,7 +37,6 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -540,11 +539,8 @@ make_exact_result(const WindowAggregate *aggregate, ExprContext *context,
 
 	*isnull = sum->count == 0;
 	if (aggregate->exact == EXACT_NUMERIC && !aggregate->state_isnull)
-	{
-		value = DirectFunctionCall1(numeric_sum, aggregate->state);
-		if (aggregate->exact_result == EXACT_AVERAGE)
-			value = exact_average(value, sum->count);
-	}
+		value = exact_result_of_state(aggregate->state, sum->count,
+									  aggregate->exact_result);
 	else if (!*isnull)
 		value = exact_sum_result(sum, aggregate->exact,
 								 aggregate->exact_result);
@@ -605,10 +601,8 @@ remove_row(WindowAggregates *all, WindowAggregate *aggregate,
 	if (!take_arguments(aggregate, remove, row, all->input_context))
 		return true;
 	if (aggregate->exact != EXACT_NONE)
-	{
 		return remove->call->args[1].isnull ||
 			remove_exactly(aggregate, remove->call->args[1].value);
-	}
 	if (aggregate->state_isnull)
 		elog(ERROR, "aggregate transition value is NULL before inverse transition");
 	/* the first state, of no rows, may be NULL */
