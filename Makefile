@@ -25,7 +25,6 @@ OBJS = \
 	src/settings.o \
 	src/shared_state.o \
 	src/sort_progress.o \
-	src/btree/heap_scan.o \
 	src/btree/index_build.o \
 	src/btree/index_rows.o \
 	src/btree/index_sort.o \
@@ -75,6 +74,7 @@ OBJS = \
 	src/executor/value_order.o \
 	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
+	src/index/heap_scan.o \
 	src/index/take_builds.o \
 	src/index/worker_setting.o \
 	src/inverted/entry_inserts.o \

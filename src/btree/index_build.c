@@ -28,7 +28,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "btree/heap_scan.h"
 #include "btree/index_build.h"
 #include "btree/index_sort.h"
 #include "btree/leaf_maker.h"
@@ -36,6 +35,7 @@
 #include "btree/parallel_build.h"
 #include "btree/tree_writer.h"
 #include "common/host_sort.h"
+#include "index/heap_scan.h"
 #include "port/compat.h"
 #include "port/shared_memory.h"
 #include "port/timing.h"

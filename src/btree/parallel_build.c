@@ -36,9 +36,9 @@
 #include "access/tableam.h"
 #include "utils/memutils.h"
 
-#include "btree/heap_scan.h"
 #include "btree/parallel_build.h"
 #include "btree/parallel_write.h"
+#include "index/heap_scan.h"
 #include "team/build_processes.h"
 #include "team/merged_runs.h"
 #include "team/row_deposit.h"

@@ -7,8 +7,9 @@
  * may raise errors, run queries, or build indexes itself, so nothing is locked
  * here when it is called.
  *
- * Core's scan gives the rows, as it gives them in the order of their TIDs:
- * parsing a row takes much longer than reading it.
+ * The scan gives the rows of a process in the order of their TIDs, or almost
+ * so: a scan that is shared, or joins another, may begin in the middle of the
+ * table.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +19,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "index/heap_scan.h"
 #include "inverted/term_scan.h"
-#include "port/compat.h"
 #include "port/timing.h"
 
 void
@@ -184,11 +185,8 @@ term_scan_perform(TermScan *scan, Relation heap, Relation index,
 	scan->row_context = AllocSetContextCreate(CurrentMemoryContext,
 											  "gpusort terms of a row",
 											  ALLOCSET_DEFAULT_SIZES);
-	/* a shared scan may begin in the middle of the table */
-	nrows = table_index_build_scan(heap, index, info, parallel != NULL,
-								   show_progress, put_row, scan,
-								   parallel == NULL ? NULL :
-								   table_beginscan_parallel(heap, parallel, SO_NONE));
+	nrows = heap_scan_for_build(heap, index, info, parallel, show_progress,
+								put_row, scan);
 	MemoryContextDelete(scan->row_context);
 	scan->may_divide = false;
 	if (scan->buckets != NULL)

@@ -9,10 +9,19 @@
  * versions of others.
  *
  * On most pages of most tables all rows are simple: inserted by a transaction
- * that is known to have committed, and not updated in place, nor deleted or
- * locked since.  The header alone tells that a simple row is live to
- * everybody, so a page of simple rows is read under one lock.  All other pages
- * are left to core's scan, in ranges.
+ * that has committed, or by the present one, and not updated in place, nor
+ * deleted or locked since.  A simple row is live to everybody who can use the
+ * index, so a page of simple rows is read under one lock.  All other pages are
+ * left to core's scan, in ranges.
+ *
+ * A row's header has a note, the hint bit, that its transaction has committed.
+ * Whoever asks first makes the note, and nobody has asked about rows that have
+ * just been loaded, for example by pg_restore.  For these the scan asks about
+ * the transaction itself, once for all of its rows, and makes no note.  Core's
+ * scan would write on every page of the table.  The page would go to the log
+ * as a whole if pages have checksums, and to disk once more.  VACUUM does that
+ * later in any case.  But rows of many transactions on one page are left to
+ * core, so that the next scan need not ask about each of them again.
  *
  * Concurrent builds take the rows that a snapshot sees, and table access
  * methods other than heap know their rows themselves.  In both cases core
@@ -24,15 +33,18 @@
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/procarray.h"
 #include "utils/backend_progress.h"
 #include "utils/rel.h"
 
-#include "btree/heap_scan.h"
+#include "index/heap_scan.h"
 #include "port/cache_lines.h"
 #include "port/compat.h"
 
@@ -70,6 +82,9 @@ typedef struct HeapScan
 	bool		plain;			/* the index has no predicates or expressions,
 								 * and few columns */
 
+	/* the last transaction that was found to have inserted live rows */
+	TransactionId inserter;
+
 	/* pages that are to be left to core; none at the beginning */
 	BlockNumber first_of_range;
 	BlockNumber range_pages;
@@ -84,12 +99,47 @@ next_block(void *state)
 											 scan->shared);
 }
 
+/*
+ * True if the rows that the transaction has inserted are live: it is the
+ * present one, or has committed.  Asks in the order in which core does.
+ */
 static bool
-is_simple(HeapTupleHeader row)
+inserted_live_rows(TransactionId transaction)
 {
-	const uint16 live = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+	return TransactionIdIsCurrentTransactionId(transaction) ||
+		(!TransactionIdIsInProgress(transaction) &&
+		 TransactionIdDidCommit(transaction));
+}
 
-	return (row->t_infomask & live) == live && !HeapTupleHeaderIsHeapOnly(row);
+/*
+ * The same for rows of a page, with as few questions as possible: false, too,
+ * for the second transaction on the page about which nothing is known.
+ */
+static bool
+is_inserter(HeapScan *scan, TransactionId transaction, bool *has_asked)
+{
+	if (TransactionIdEquals(transaction, scan->inserter))
+		return true;
+	if (*has_asked)
+		return false;
+	*has_asked = true;
+	if (!inserted_live_rows(transaction))
+		return false;
+	scan->inserter = transaction;
+	return true;
+}
+
+static bool
+is_simple(HeapScan *scan, HeapTupleHeader row, bool *has_asked)
+{
+	const uint16 infomask = row->t_infomask;
+
+	if ((infomask & HEAP_XMAX_INVALID) == 0 || HeapTupleHeaderIsHeapOnly(row))
+		return false;
+	if ((infomask & HEAP_XMIN_COMMITTED) != 0)
+		return true;
+	return (infomask & (HEAP_XMIN_INVALID | HEAP_MOVED)) == 0 &&
+		is_inserter(scan, HeapTupleHeaderGetRawXmin(row), has_asked);
 }
 
 /*
@@ -97,11 +147,12 @@ is_simple(HeapTupleHeader row)
  * pinned, so the rows stay where they are.
  */
 static int
-find_simple_rows(Buffer buffer, OffsetNumber *offsets)
+find_simple_rows(HeapScan *scan, Buffer buffer, OffsetNumber *offsets)
 {
 	Page		page = BufferGetPage(buffer);
 	OffsetNumber end;
 	int			nrows = 0;
+	bool		has_asked = false;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	end = PageGetMaxOffsetNumber(page);
@@ -111,7 +162,8 @@ find_simple_rows(Buffer buffer, OffsetNumber *offsets)
 
 		if (!ItemIdIsNormal(item))
 			continue;
-		if (!is_simple((HeapTupleHeader) PageGetItem(page, item)))
+		if (!is_simple(scan, (HeapTupleHeader) PageGetItem(page, item),
+					   &has_asked))
 		{
 			nrows = -1;
 			break;
@@ -228,15 +280,18 @@ report_progress(const HeapScan *scan)
 								 Min(given_out, scan->shared->phs_nblocks));
 }
 
-/* Gives the rows of a page, or leaves it to core. */
+/* Gives the rows of a page behind those of the range, or leaves it to core. */
 static void
 scan_page(HeapScan *scan, Buffer buffer)
 {
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
-	int			nrows = find_simple_rows(buffer, offsets);
+	int			nrows = find_simple_rows(scan, buffer, offsets);
 
 	if (nrows >= 0)
+	{
+		scan_range(scan);
 		give_rows(scan, buffer, offsets, nrows);
+	}
 	else
 		add_to_range(scan, BufferGetBlockNumber(buffer));
 }
