@@ -30,6 +30,7 @@ OBJS = \
 	src/btree/index_sort.o \
 	src/btree/leaf_maker.o \
 	src/btree/merged_rows.o \
+	src/btree/page_writer.o \
 	src/btree/parallel_build.o \
 	src/btree/parallel_write.o \
 	src/btree/tree_writer.o \
@@ -74,7 +75,7 @@ OBJS = \
 	src/executor/value_order.o \
 	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
-	src/index/heap_scan.o \
+	src/heap/heap_scan.o \
 	src/index/take_builds.o \
 	src/index/worker_setting.o \
 	src/inverted/entry_inserts.o \

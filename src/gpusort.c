@@ -17,9 +17,10 @@
  * Where parallel processes sort together, team/ lies between executor/ and spill/: it
  * takes the rows of all, and hands out their order in parts.
  *
- * Index builds go another way. index/ has the phases of a build.  It takes
- * rows through spill/ and the folders below, puts the sorted rows on leaf
- * pages, and writes the tree above these.
+ * Index builds go another way: index/ takes them over, heap/ scans the table,
+ * and btree/ and inverted/ have the phases of a build.  These take rows through
+ * spill/ and the folders below, put the sorted rows on leaf pages, and write
+ * the tree above these.
  *
  * In this folder: hooks.c has all hooks of the server, settings.c the settings,
  * shared_state.c the counters and the status of gpusortd, database_stats.c

@@ -35,7 +35,7 @@
 #include "btree/parallel_build.h"
 #include "btree/tree_writer.h"
 #include "common/host_sort.h"
-#include "index/heap_scan.h"
+#include "heap/heap_scan.h"
 #include "port/compat.h"
 #include "port/shared_memory.h"
 #include "port/timing.h"

@@ -38,7 +38,7 @@
 
 #include "btree/parallel_build.h"
 #include "btree/parallel_write.h"
-#include "index/heap_scan.h"
+#include "heap/heap_scan.h"
 #include "team/build_processes.h"
 #include "team/merged_runs.h"
 #include "team/row_deposit.h"

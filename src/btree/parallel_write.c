@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel_write.c
- *	  Making the leaf pages of an index with parallel workers.
+ *	  Making and writing the leaf pages of an index with parallel workers.
  *
  * The rows in their order are divided into chunks.  Members take chunk
  * after chunk.  Each measures the rows of its chunk, lays out the chunk's
@@ -10,12 +10,16 @@
  * of the time of the other steps.
  *
  * Pages are filled in a ring in shared memory, where the number of a page
- * gives its slot.  The leader takes the pages from there in order, gives them
- * their places in the tree, logs and writes them, as in one process.  When
- * there is no page to write, the leader makes pages itself.  A member
- * whose page has no slot yet waits; the leader writes while it waits.  Nobody
- * waits for ever, since the next page to be written always has a slot, and a
- * member needs no slot to lay out its chunk.
+ * gives its slot.  The leader ties them to the tree in order, where they are:
+ * it sets their links, and gives them their blocks in the index.  Pages that
+ * are tied are complete.  Members take batches of them, and log and write
+ * these, each for itself (page_writer.c).  The leader does so only if there is
+ * nothing to be tied, and makes pages itself if there is no batch.
+ *
+ * A member whose page has no slot yet writes what is complete, or waits.
+ * Nobody waits for ever, since the next page to be tied always has a slot, and
+ * a member needs no slot to lay out its chunk.  The leader ties no page that
+ * might begin another file of the index while somebody writes.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,26 +30,30 @@
 #include "utils/backend_progress.h"
 #include "utils/wait_event.h"
 
+#include "btree/page_writer.h"
 #include "btree/parallel_write.h"
+#include "port/compat.h"
 #include "port/shared_memory.h"
 
 /* The ring, in pages: for two chunks of each member, within bounds. */
 #define RING_MIN_PAGES		16
 #define RING_MAX_PAGES		2048
 
-/* After this many pages members that may wait for pages are woken. */
+/* After this many pages members that may wait for these are woken. */
 #define PAGES_AT_ONCE		16
 
 typedef struct WriteMember
 {
 	WriteShared *shared;
+	Relation	index;
 	LeafMaker  *maker;
 	uint64		nrows;
 	char	   *pages;
 	LeafSlot   *slots;
 	TreeWriter *writer;			/* writer of the tree, in the leader */
-	uint32		npages_written; /* by the leader, and the rows on them */
-	uint64		nrows_written;
+	uint32		nadded;			/* pages that the leader has added to the
+								 * tree, of which the last is not complete */
+	uint64		nrows_added;
 	uint64		nrows_made;		/* rows on the pages of a worker */
 	SortProgress *progress;
 } WriteMember;
@@ -55,21 +63,23 @@ parallel_write_init(WriteShared *shared)
 {
 	pg_atomic_init_u32(&shared->next_chunk, 0);
 	pg_atomic_init_u32(&shared->turn, 0);
+	pg_atomic_init_u32(&shared->ntied, 0);
+	pg_atomic_init_u32(&shared->ntaken, 0);
 	pg_atomic_init_u32(&shared->nwritten, 0);
 	pg_atomic_init_u32(&shared->worker_pages, 0);
 	pg_atomic_init_u32(&shared->abandoned, 0);
 	shared->pending.nrows = 0;
 	shared->npages = 0;
 	ConditionVariableInit(&shared->turn_passed);
-	ConditionVariableInit(&shared->slots_freed);
+	ConditionVariableInit(&shared->ring_changed);
 	ConditionVariableInit(&shared->for_leader);
 }
 
-/* Bytes of the ring: its pages, and behind them their slots. */
+/* Bytes of the ring: its pages, aligned, and behind them their slots. */
 static Size
 ring_bytes(const WriteShared *shared)
 {
-	return shared->nslots * (BLCKSZ + sizeof(LeafSlot));
+	return shared->nslots * (BLCKSZ + sizeof(LeafSlot)) + PG_IO_ALIGN_SIZE;
 }
 
 Size
@@ -86,12 +96,17 @@ parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 	return ring_bytes(shared);
 }
 
-/* The slots, in the segment of the ring behind its pages. */
+/* The pages of the ring, which are aligned alike in all processes. */
+static char *
+ring_pages(dsm_segment *ring)
+{
+	return (char *) TYPEALIGN(PG_IO_ALIGN_SIZE, dsm_segment_address(ring));
+}
+
 static LeafSlot *
 ring_slots(const WriteShared *shared, dsm_segment *ring)
 {
-	return (LeafSlot *)
-		((char *) dsm_segment_address(ring) + (Size) shared->nslots * BLCKSZ);
+	return (LeafSlot *) (ring_pages(ring) + (Size) shared->nslots * BLCKSZ);
 }
 
 bool
@@ -121,55 +136,143 @@ is_abandoned(WriteShared *shared)
 	return pg_atomic_read_u32(&shared->abandoned) != 0;
 }
 
-static inline char *
-slot_page(const WriteMember *member, uint32 slot)
+static inline LeafSlot *
+slot_of(const WriteMember *member, uint32 page)
 {
-	return member->pages + (Size) slot * BLCKSZ;
+	return &member->slots[page % member->shared->nslots];
 }
 
-/* For the leader: writes the next page; false if it is not there yet. */
+static inline Page
+page_of(const WriteMember *member, uint32 page)
+{
+	return member->pages + (Size) (page % member->shared->nslots) * BLCKSZ;
+}
+
+/* The states of a page's slot. */
+static inline uint32
+state_free(const WriteMember *member, uint32 page)
+{
+	return 2 * (page / member->shared->nslots);
+}
+
+static inline uint32
+state_full(const WriteMember *member, uint32 page)
+{
+	return state_free(member, page) + 1;
+}
+
+static inline bool
+has_state(const WriteMember *member, uint32 page, uint32 state)
+{
+	return pg_atomic_read_u32(&slot_of(member, page)->state) == state;
+}
+
+/* Wakes the leader, in a worker. */
+static void
+wake_leader(WriteMember *member)
+{
+	if (member->writer == NULL)
+		ConditionVariableSignal(&member->shared->for_leader);
+}
+
+/*
+ * For the leader: adds the next page to the tree, which completes the page
+ * before it; false if it is not full yet, or may not be added now.
+ */
 static bool
-write_page(WriteMember *leader)
+add_page(WriteMember *leader)
 {
 	WriteShared *shared = leader->shared;
-	uint32		number = leader->npages_written % shared->nslots;
-	LeafSlot   *slot = &leader->slots[number];
+	uint32		page = leader->nadded;
+	BlockNumber block;
 
-	if (pg_atomic_read_u32(&slot->page) != leader->npages_written + 1)
+	if (!has_state(leader, page, state_full(leader, page)))
 		return false;
 	pg_read_barrier();
-	memcpy(tree_writer_next_leaf(leader->writer), slot_page(leader, number),
-		   BLCKSZ);
-	leader->nrows_written += slot->nrows;
-	leader->npages_written++;
-	pg_memory_barrier();
-	pg_atomic_write_u32(&shared->nwritten, leader->npages_written);
+	if (unlikely(tree_writer_may_begin_file(leader->writer)) &&
+		pg_atomic_read_u32(&shared->nwritten) != pg_atomic_read_u32(&shared->ntied))
+		return false;
+	block = tree_writer_add_leaf(leader->writer, page_of(leader, page));
+	leader->nrows_added += slot_of(leader, page)->nrows;
+	leader->nadded++;
+	if (page > 0)
+	{
+		slot_of(leader, page - 1)->block = block;
+		pg_write_barrier();
+		pg_atomic_write_u32(&shared->ntied, page);
+	}
+	return true;
+}
+
+/* For the leader: adds the pages that are full; false if there is none. */
+static bool
+add_pages(WriteMember *leader)
+{
+	uint32		before = leader->nadded;
+
+	while (add_page(leader))
+	{
+		if (leader->nadded % PAGES_AT_ONCE == 0)
+		{
+			CHECK_FOR_INTERRUPTS();
+			ConditionVariableBroadcast(&leader->shared->ring_changed);
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+										 leader->nrows_added);
+			sort_progress_emitted(leader->progress, leader->nrows_added);
+		}
+	}
+	if (leader->nadded == before)
+		return false;
+	ConditionVariableBroadcast(&leader->shared->ring_changed);
 	return true;
 }
 
 /*
- * For the leader: writes the next pages that are there; false if there is
- * none.
+ * Takes complete pages, from *first on, at least this number; returns how many,
+ * or 0.
  */
-static bool
-write_pages(WriteMember *leader)
+static uint32
+take_complete(WriteShared *shared, uint32 least, uint32 *first)
 {
-	uint32		before = leader->npages_written;
+	uint32		npages;
 
-	while (write_page(leader))
+	*first = pg_atomic_read_u32(&shared->ntaken);
+	do
 	{
-		if (leader->npages_written % PAGES_AT_ONCE == 0)
-		{
-			CHECK_FOR_INTERRUPTS();
-			ConditionVariableBroadcast(&leader->shared->slots_freed);
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-										 leader->nrows_written);
-			sort_progress_emitted(leader->progress, leader->nrows_written);
-		}
-	}
-	if (leader->npages_written == before)
+		npages = Min(pg_atomic_read_u32(&shared->ntied) - *first, PAGE_BATCH);
+		if (npages < least)
+			return 0;
+	} while (!pg_atomic_compare_exchange_u32(&shared->ntaken, first,
+											 *first + npages));
+	return npages;
+}
+
+/* Writes complete pages, at least this number; false if there are fewer. */
+static bool
+write_pages(WriteMember *member, uint32 least)
+{
+	WriteShared *shared = member->shared;
+	uint32		first;
+	uint32		npages = take_complete(shared, least, &first);
+	BlockNumber blocks[PAGE_BATCH];
+	Page		pages[PAGE_BATCH];
+
+	if (npages == 0)
 		return false;
-	ConditionVariableBroadcast(&leader->shared->slots_freed);
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = 0; i < npages; i++)
+	{
+		blocks[i] = slot_of(member, first + i)->block;
+		pages[i] = page_of(member, first + i);
+	}
+	page_writer_write(member->index, blocks, pages, npages);
+	pg_memory_barrier();
+	for (uint32 i = 0; i < npages; i++)
+		pg_atomic_write_u32(&slot_of(member, first + i)->state,
+							state_full(member, first + i) + 1);
+	pg_atomic_fetch_add_u32(&shared->nwritten, npages);
+	ConditionVariableBroadcast(&shared->ring_changed);
+	wake_leader(member);
 	return true;
 }
 
@@ -180,15 +283,8 @@ abandon(WriteShared *shared)
 	pg_atomic_write_u32(&shared->abandoned, 1);
 	pg_memory_barrier();
 	ConditionVariableBroadcast(&shared->turn_passed);
-	ConditionVariableBroadcast(&shared->slots_freed);
+	ConditionVariableBroadcast(&shared->ring_changed);
 	ConditionVariableBroadcast(&shared->for_leader);
-}
-
-static void
-wake_leader(WriteMember *member)
-{
-	if (member->writer == NULL)
-		ConditionVariableSignal(&member->shared->for_leader);
 }
 
 /*
@@ -206,23 +302,27 @@ has_turn(WriteMember *member, uint32 chunk)
 static bool
 has_slot(WriteMember *member, uint32 page)
 {
-	WriteShared *shared = member->shared;
-
-	return page - pg_atomic_read_u32(&shared->nwritten) < shared->nslots;
-}
-
-/* A WriteCondition: all pages have been written.  Ignores the number. */
-static bool
-is_complete(WriteMember *leader, uint32 number)
-{
-	return all_laid_out(leader->shared) &&
-		leader->npages_written == leader->shared->npages;
+	return has_state(member, page, state_free(member, page));
 }
 
 /*
- * Waits for the condition, which this variable signals.  The leader waits on
- * its own variable instead, and writes pages while it waits.  Returns false if
- * the write is abandoned.
+ * A WriteCondition: all pages have been written, but the last, which the leader
+ * keeps.  Ignores the number.
+ */
+static bool
+is_complete(WriteMember *member, uint32 number)
+{
+	WriteShared *shared = member->shared;
+
+	return all_laid_out(shared) &&
+		pg_atomic_read_u32(&shared->nwritten) == shared->npages - 1 &&
+		(member->writer == NULL || member->nadded == shared->npages);
+}
+
+/*
+ * Waits for the condition, which this variable signals, and writes complete
+ * pages while it waits.  The leader waits on its own variable instead, and adds
+ * pages to the tree, too.  Returns false if the write is abandoned.
  */
 static bool
 wait_for(WriteMember *member, WriteCondition condition, uint32 number,
@@ -236,7 +336,7 @@ wait_for(WriteMember *member, WriteCondition condition, uint32 number,
 	wake_leader(member);
 	while (!condition(member, number) && !is_abandoned(member->shared))
 	{
-		if (leads && write_pages(member))
+		if ((leads && add_pages(member)) || write_pages(member, 1))
 			continue;
 		ConditionVariableSleep(leads ? &member->shared->for_leader :
 							   variable,
@@ -276,16 +376,15 @@ fill_pages(WriteMember *member, uint32 first_page, uint32 npages)
 	for (uint32 i = 0; i < npages; i++)
 	{
 		uint32		page = first_page + i;
-		uint32		number = page % shared->nslots;
-		LeafSlot   *slot = &member->slots[number];
+		LeafSlot   *slot = slot_of(member, page);
 
-		if (!wait_for(member, has_slot, page, &shared->slots_freed))
+		if (!wait_for(member, has_slot, page, &shared->ring_changed))
 			return false;
 		slot->nrows = leaf_maker_fill(member->maker, i,
-									  slot_page(member, number));
+									  page_of(member, page));
 		nrows += slot->nrows;
 		pg_write_barrier();
-		pg_atomic_write_u32(&slot->page, page + 1);
+		pg_atomic_write_u32(&slot->state, state_full(member, page));
 		if (i % PAGES_AT_ONCE == PAGES_AT_ONCE - 1)
 			wake_leader(member);
 	}
@@ -325,19 +424,20 @@ make_chunk(WriteMember *member)
 		fill_pages(member, first_page, npages);
 }
 
-/* Makes pages, in a worker, or makes and writes all; false as parallel_write_share(). */
+/* Makes and writes pages until all are written; false as parallel_write_share(). */
 static bool
 take_part(WriteMember *member)
 {
-	if (member->writer == NULL)
-	{
-		while (make_chunk(member))
-			;
-		return !is_abandoned(member->shared);
-	}
-	while (write_pages(member) || make_chunk(member))
+	bool		leads = member->writer != NULL;
+
+	while ((leads && add_pages(member)) || write_pages(member, PAGE_BATCH) ||
+		   make_chunk(member))
 		;
-	return wait_for(member, is_complete, 0, NULL);
+	if (!wait_for(member, is_complete, 0, &member->shared->ring_changed))
+		return false;
+	if (leads)
+		tree_writer_keep_leaf(member->writer);
+	return true;
 }
 
 bool
@@ -349,6 +449,7 @@ parallel_write_share(WriteShared *shared, const LeafDefinition *definition,
 		dsm_attach(shared->ring);
 	WriteMember member = {
 		.shared = shared,
+		.index = definition->index,
 		.maker = leaf_maker_begin(definition, index_rows, rows,
 								  shared->chunk_rows),
 		.nrows = rows->nrows,
@@ -359,7 +460,7 @@ parallel_write_share(WriteShared *shared, const LeafDefinition *definition,
 
 	if (ring == NULL)
 		return true;
-	member.pages = dsm_segment_address(ring);
+	member.pages = ring_pages(ring);
 	member.slots = ring_slots(shared, ring);
 	sort_progress_emitted(progress, 0);
 	in_order = take_part(&member);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel_write.h
- *	  Making the leaf pages of an index with parallel workers.
+ *	  Making and writing the leaf pages of an index with parallel workers.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +16,12 @@
 #include "btree/tree_writer.h"
 #include "sort_progress.h"
 
-/* A slot of the ring: a page on its way to the leader. */
+/* A slot of the ring, which a page fills in each lap. */
 typedef struct LeafSlot
 {
-	pg_atomic_uint32 page;		/* number of the page, plus 1; 0 before */
+	pg_atomic_uint32 state;		/* twice the lap; 1 more if the page is full */
 	uint32		nrows;			/* rows of the page */
+	BlockNumber block;			/* where it is to be written; once it is tied */
 } LeafSlot;
 
 /* The state that all members share. */
@@ -30,11 +31,14 @@ typedef struct WriteShared
 	uint32		chunk_rows;		/* rows of a chunk */
 	uint32		nchunks;
 	uint32		nslots;			/* slots of the ring */
-	dsm_handle	ring;			/* segment of nslots pages, and a LeafSlot for
-								 * each of them */
+	dsm_handle	ring;			/* segment of nslots pages, from an address
+								 * aligned for I/O on, and behind them a
+								 * LeafSlot for each */
 
 	pg_atomic_uint32 next_chunk;	/* first chunk that nobody has taken */
 	pg_atomic_uint32 turn;		/* chunk that may be laid out */
+	pg_atomic_uint32 ntied;		/* pages that are complete, tied to the tree */
+	pg_atomic_uint32 ntaken;	/* pages that somebody writes, or has written */
 	pg_atomic_uint32 nwritten;	/* pages that have left the ring */
 	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
 	pg_atomic_uint32 abandoned; /* a bool: rows are out of order, all end */
@@ -44,9 +48,9 @@ typedef struct WriteShared
 	uint32		npages;			/* pages laid out so far */
 
 	ConditionVariable turn_passed;
-	ConditionVariable slots_freed;
-	ConditionVariable for_leader;	/* signalled as both of these, and for
-									 * full pages */
+	ConditionVariable ring_changed; /* pages are tied or written */
+	ConditionVariable for_leader;	/* signalled for a turn, and when pages
+									 * are full or written */
 } WriteShared;
 
 /* Initializes the locks and counters, before the rows are known. */
@@ -66,12 +70,13 @@ extern Size parallel_write_plan(WriteShared *shared, uint64 nrows,
 extern bool parallel_write_make_ring(WriteShared *shared);
 
 /*
- * Makes pages together with the other members, which have the same rows.
- * Only the leader has a writer, which gets all pages in order; a worker passes
- * NULL, and writes nothing if the leader has ended already.  The progress
- * counts the rows that the leader has written, or that the worker has put on
- * pages.  Returns false if rows turn out not to be in order; some pages may
- * have been written by then.
+ * Makes and writes pages together with the other members, which have the same
+ * rows.  Only the leader has a writer of the tree, which gets the last leaf; a
+ * worker passes NULL, and does nothing if the leader has ended already.  The
+ * progress counts the rows that the leader has tied to the tree, or that the
+ * worker has put on pages.  Returns false if rows turn out not to be in order;
+ * some pages may have been written by then, and some may still be until the
+ * workers have ended.
  */
 extern bool parallel_write_share(WriteShared *shared,
 								 const LeafDefinition *definition,

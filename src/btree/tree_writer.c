@@ -13,7 +13,8 @@
  * the first page of a level.  The last pages of all levels are written at the
  * end.
  *
- * Pages of all levels have numbers in the order in which they are begun.
+ * Pages of all levels have numbers in the order in which they are begun.  Pages
+ * that are complete are written in batches (page_writer.c).
  *
  * Above the leaves, a page is full when a tuple comes that has no room on it,
  * or when less is free than the fill factor leaves.  Then the last tuple on
@@ -25,9 +26,13 @@
 
 #include "access/nbtree.h"
 
+#include "btree/page_writer.h"
 #include "btree/tree_page.h"
 #include "btree/tree_writer.h"
 #include "port/compat.h"
+
+/* No tree is higher: an inner page has two links at least. */
+#define MAX_LEVELS	32
 
 /* A level of the tree, and its page that is being filled. */
 typedef struct TreeLevel
@@ -35,7 +40,7 @@ typedef struct TreeLevel
 	struct TreeLevel *parent;	/* NULL at the top */
 	uint32		height;			/* 0 for leaves */
 
-	BulkWriteBuffer buffer;		/* the page */
+	Page		page;
 	BlockNumber block;
 	BlockNumber previous;		/* the page on its left, or P_NONE */
 	OffsetNumber last;			/* offset of the last tuple; not of leaves */
@@ -47,10 +52,15 @@ struct TreeWriter
 	Relation	heap;
 	Relation	index;
 	bool		equal_images;	/* allequalimage of the metapage */
-	BulkWriteState *bulk_write;
+	XLogRecPtr	begun;			/* for page_writer_finish() */
 	BlockNumber nblocks;		/* numbers given to pages so far */
 	TreeLevel  *leaves;			/* level of the leaves; NULL before the first
 								 * leaf */
+
+	/* complete pages that have not been written yet */
+	int			ncomplete;
+	BlockNumber blocks[PAGE_BATCH];
+	Page		pages[PAGE_BATCH];
 };
 
 TreeWriter *
@@ -61,26 +71,55 @@ tree_writer_begin(Relation heap, Relation index)
 	writer->heap = heap;
 	writer->index = index;
 	writer->equal_images = _bt_allequalimage(index, true);
-	writer->bulk_write = smgr_bulk_start_rel(index, MAIN_FORKNUM);
+	writer->begun = page_writer_begin();
 	writer->nblocks = BTREE_METAPAGE + 1;
 	return writer;
 }
 
-static inline Page
-level_page(const TreeLevel *level)
+/* Writes the complete pages, and frees them. */
+static void
+write_complete(TreeWriter *writer)
 {
-	return (Page) level->buffer;
+	page_writer_write(writer->index, writer->blocks, writer->pages,
+					  writer->ncomplete);
+	for (int i = 0; i < writer->ncomplete; i++)
+		pfree(writer->pages[i]);
+	writer->ncomplete = 0;
 }
 
-/* Begins a level with its first page, which is in the buffer. */
+/* Takes over a page that is complete. */
+static void
+add_complete(TreeWriter *writer, BlockNumber block, Page page)
+{
+	writer->blocks[writer->ncomplete] = block;
+	writer->pages[writer->ncomplete] = page;
+	if (++writer->ncomplete == PAGE_BATCH)
+		write_complete(writer);
+}
+
+/* Gives a page its number. */
+static BlockNumber
+next_block(TreeWriter *writer)
+{
+	BlockNumber block = writer->nblocks++;
+
+	if (page_writer_is_file_start(block))
+	{
+		write_complete(writer);
+		page_writer_begin_file(writer->index, block);
+	}
+	return block;
+}
+
+/* Begins a level with its first page. */
 static TreeLevel *
-begin_level(TreeWriter *writer, uint32 height, BulkWriteBuffer buffer)
+begin_level(TreeWriter *writer, uint32 height, Page page)
 {
 	TreeLevel  *level = palloc0(sizeof(TreeLevel));
 
 	level->height = height;
-	level->buffer = buffer;
-	level->block = writer->nblocks++;
+	level->page = page;
+	level->block = next_block(writer);
 	level->previous = P_NONE;
 	level->last = P_HIKEY;
 
@@ -91,13 +130,13 @@ begin_level(TreeWriter *writer, uint32 height, BulkWriteBuffer buffer)
 	return level;
 }
 
-static BulkWriteBuffer
-begin_page(TreeWriter *writer, uint32 height)
+static Page
+begin_page(uint32 height)
 {
-	BulkWriteBuffer buffer = smgr_bulk_get_buf(writer->bulk_write);
+	Page		page = ALLOCATE_BLOCK(CurrentMemoryContext);
 
-	tree_page_begin((Page) buffer, height);
-	return buffer;
+	tree_page_begin(page, height);
+	return page;
 }
 
 /*
@@ -123,7 +162,7 @@ add_to_parent(TreeWriter *writer, TreeLevel *level, BlockNumber block)
 {
 	if (level->parent == NULL)
 		level->parent = begin_level(writer, level->height + 1,
-									begin_page(writer, level->height + 1));
+									begin_page(level->height + 1));
 	BTreeTupleSetDownLink(level->low_key, block);
 	add_tuple(writer, level->parent, level->low_key);
 	pfree(level->low_key);
@@ -131,36 +170,37 @@ add_to_parent(TreeWriter *writer, TreeLevel *level, BlockNumber block)
 }
 
 /*
- * Writes the level's page, which is full and has its high key.  "next" becomes
- * the level's page, and may have no contents yet.
+ * Completes the level's page, which is full and has its high key.  The page on
+ * its right becomes the level's page, and may have no contents yet.
  */
 static void
-write_full_page(TreeWriter *writer, TreeLevel *level, BulkWriteBuffer next)
+complete_page(TreeWriter *writer, TreeLevel *level, Page next)
 {
-	BulkWriteBuffer full = level->buffer;
+	Page		full = level->page;
 	BlockNumber full_block = level->block;
-	BTPageOpaque opaque = BTPageGetOpaque((Page) full);
+	BTPageOpaque opaque = BTPageGetOpaque(full);
 
-	level->buffer = next;
-	level->block = writer->nblocks++;
+	level->page = next;
+	level->block = next_block(writer);
 	add_to_parent(writer, level, full_block);
-	level->low_key = CopyIndexTuple(tree_page_tuple((Page) full, P_HIKEY));
+	level->low_key = CopyIndexTuple(tree_page_tuple(full, P_HIKEY));
 	opaque->btpo_prev = level->previous;
 	opaque->btpo_next = level->block;
 	level->previous = full_block;
-	smgr_bulk_write(writer->bulk_write, full_block, full, true);
 }
 
 /* Goes on to a new page, to which the last tuple of the present one moves. */
 static void
 turn_page(TreeWriter *writer, TreeLevel *level)
 {
-	BulkWriteBuffer next = begin_page(writer, level->height);
-	Page		full = level_page(level);
+	Page		full = level->page;
+	BlockNumber full_block = level->block;
+	Page		next = begin_page(level->height);
 
-	put_link((Page) next, tree_page_tuple(full, level->last));
+	put_link(next, tree_page_tuple(full, level->last));
 	tree_page_last_to_high_key(full, level->last);
-	write_full_page(writer, level, next);
+	complete_page(writer, level, next);
+	add_complete(writer, full_block, full);
 	level->last = P_FIRSTKEY;
 }
 
@@ -170,11 +210,11 @@ add_tuple(TreeWriter *writer, TreeLevel *level, IndexTuple tuple)
 {
 	const Size	full_below = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
 	Size		bytes = MAXALIGN(IndexTupleSize(tuple));
-	Size		free = PageGetFreeSpace(level_page(level));
+	Size		free = PageGetFreeSpace(level->page);
 
-	if (unlikely(bytes > BTREE_MAX_ITEM_BYTES(level_page(level))))
+	if (unlikely(bytes > BTREE_MAX_ITEM_BYTES(level->page)))
 		_bt_check_third_page(writer->index, writer->heap, false,
-							 level_page(level), tuple);
+							 level->page, tuple);
 
 	/* a page has at least two tuples, even large ones */
 	if (free < bytes || (free < full_below && level->last > P_FIRSTKEY))
@@ -182,22 +222,56 @@ add_tuple(TreeWriter *writer, TreeLevel *level, IndexTuple tuple)
 
 	level->last++;
 	if (level->last == P_FIRSTKEY)
-		put_link(level_page(level), tuple);
+		put_link(level->page, tuple);
 	else
-		memcpy(tree_page_extend(level_page(level), level->last, bytes),
+		memcpy(tree_page_extend(level->page, level->last, bytes),
 			   tuple, bytes);
+}
+
+BlockNumber
+tree_writer_add_leaf(TreeWriter *writer, Page leaf)
+{
+	BlockNumber before = P_NONE;
+
+	if (writer->leaves == NULL)
+		writer->leaves = begin_level(writer, 0, leaf);
+	else
+	{
+		before = writer->leaves->block;
+		complete_page(writer, writer->leaves, leaf);
+	}
+	return before;
+}
+
+void
+tree_writer_keep_leaf(TreeWriter *writer)
+{
+	Page		kept = ALLOCATE_BLOCK(CurrentMemoryContext);
+
+	memcpy(kept, writer->leaves->page, BLCKSZ);
+	writer->leaves->page = kept;
+}
+
+bool
+tree_writer_may_begin_file(const TreeWriter *writer)
+{
+	/* a page of each level may be begun */
+	for (uint32 i = 0; i < MAX_LEVELS; i++)
+		if (page_writer_is_file_start(writer->nblocks + i))
+			return true;
+	return false;
 }
 
 Page
 tree_writer_next_leaf(TreeWriter *writer)
 {
-	BulkWriteBuffer buffer = smgr_bulk_get_buf(writer->bulk_write);
+	Page		full = writer->leaves == NULL ? NULL : writer->leaves->page;
+	Page		next = ALLOCATE_BLOCK(CurrentMemoryContext);
+	BlockNumber full_block = tree_writer_add_leaf(writer, next);
 
-	if (writer->leaves == NULL)
-		writer->leaves = begin_level(writer, 0, buffer);
-	else
-		write_full_page(writer, writer->leaves, buffer);
-	return (Page) buffer;
+	if (full != NULL)
+		add_complete(writer, full_block, full);
+	return next;
 }
 
 void
@@ -205,12 +279,12 @@ tree_writer_finish(TreeWriter *writer)
 {
 	BlockNumber root = P_NONE;
 	uint32		root_height = 0;
-	BulkWriteBuffer metapage;
+	Page		metapage = ALLOCATE_BLOCK(CurrentMemoryContext);
 
 	for (TreeLevel *level = writer->leaves; level != NULL;
 		 level = level->parent)
 	{
-		BTPageOpaque opaque = BTPageGetOpaque(level_page(level));
+		BTPageOpaque opaque = BTPageGetOpaque(level->page);
 
 		if (level->parent != NULL)
 			add_to_parent(writer, level, level->block);
@@ -221,14 +295,13 @@ tree_writer_finish(TreeWriter *writer)
 			root_height = level->height;
 		}
 		opaque->btpo_prev = level->previous;
-		tree_page_remove_high_key(level_page(level));
-		smgr_bulk_write(writer->bulk_write, level->block, level->buffer, true);
+		tree_page_remove_high_key(level->page);
+		add_complete(writer, level->block, level->page);
 	}
 
 	/* with this the index is valid */
-	metapage = smgr_bulk_get_buf(writer->bulk_write);
-	_bt_initmetapage((Page) metapage, root, root_height,
-					 writer->equal_images);
-	smgr_bulk_write(writer->bulk_write, BTREE_METAPAGE, metapage, true);
-	smgr_bulk_finish(writer->bulk_write);
+	_bt_initmetapage(metapage, root, root_height, writer->equal_images);
+	add_complete(writer, BTREE_METAPAGE, metapage);
+	write_complete(writer);
+	page_writer_finish(writer->index, writer->begun);
 }

@@ -19,7 +19,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "index/heap_scan.h"
+#include "heap/heap_scan.h"
 #include "inverted/term_scan.h"
 #include "port/timing.h"
 

@@ -498,13 +498,12 @@ ExecEvalExprNoReturnSwitchContext(ExprState *expression, ExprContext *context)
 #endif
 
 /*
- * Writing the pages of a new relation: 17 brought functions for that.
+ * Writing the pages of a new relation without buffers: in 15 a relation was
+ * named otherwise, and pages need not be aligned; 17 brought writes of several
+ * pages.
  */
-#if PG_VERSION_NUM >= 170000
-#include "storage/bulk_write.h"
-#else
-#include "access/xloginsert.h"
 #include "storage/bufpage.h"
+#include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
@@ -514,80 +513,55 @@ ExecEvalExprNoReturnSwitchContext(ExprState *expression, ExprContext *context)
 	MemoryContextAllocAligned(context, BLCKSZ, PG_IO_ALIGN_SIZE, 0)
 #else
 #define RELATION_LOCATOR(relation) (&(relation)->rd_node)
+#define PG_IO_ALIGN_SIZE MAXIMUM_ALIGNOF
 #define ALLOCATE_BLOCK(context) MemoryContextAlloc(context, BLCKSZ)
 #endif
 
-typedef char *BulkWriteBuffer;
+#if PG_VERSION_NUM < 190000
+#define PageSetChecksum(page, block) PageSetChecksumInplace(page, block)
+#endif
 
-typedef struct BulkWriteState
-{
-	Relation	relation;
-	ForkNumber	fork;
-	MemoryContext context;		/* context of the buffers */
-	BlockNumber nblocks;		/* written so far, with those of zeros */
-	char	   *zeros;			/* a block of them */
-} BulkWriteState;
-
-static inline BulkWriteBuffer
-smgr_bulk_get_buf(BulkWriteState *state)
-{
-	return ALLOCATE_BLOCK(state->context);
-}
-
-static inline BulkWriteState *
-smgr_bulk_start_rel(Relation relation, ForkNumber fork)
-{
-	BulkWriteState *state = palloc(sizeof(BulkWriteState));
-
-	state->relation = relation;
-	state->fork = fork;
-	state->context = CurrentMemoryContext;
-	state->nblocks = smgrnblocks(RelationGetSmgr(relation), fork);
-	state->zeros = ALLOCATE_BLOCK(CurrentMemoryContext);
-	memset(state->zeros, 0, BLCKSZ);
-	return state;
-}
-
-/* Logs and writes a page, and frees its buffer. */
+/*
+ * Writes pages that follow one another in one file; the caller syncs the
+ * relation.
+ */
 static inline void
-smgr_bulk_write(BulkWriteState *state, BlockNumber block,
-				BulkWriteBuffer buffer, bool standard_layout)
+write_blocks(SMgrRelation smgr, ForkNumber fork, BlockNumber first,
+			 Page *pages, int npages)
 {
-	SMgrRelation smgr = RelationGetSmgr(state->relation);
-
-	if (RelationNeedsWAL(state->relation))
-		log_newpage(RELATION_LOCATOR(state->relation), state->fork, block,
-					buffer, standard_layout);
-	PageSetChecksumInplace((Page) buffer, block);
-	if (block < state->nblocks)
-		smgrwrite(smgr, state->fork, block, buffer, true);
-	else
-	{
-		/* blocks that are skipped will be written later */
-		for (; state->nblocks < block; state->nblocks++)
-			smgrextend(smgr, state->fork, state->nblocks, state->zeros, true);
-		smgrextend(smgr, state->fork, state->nblocks++, buffer, true);
-	}
-	pfree(buffer);
+#if PG_VERSION_NUM >= 170000
+	smgrwritev(smgr, fork, first, (const void **) pages, npages, true);
+#else
+	for (int i = 0; i < npages; i++)
+		smgrwrite(smgr, fork, first + i, (char *) pages[i], true);
+#endif
 }
 
 /*
- * Syncs the pages, since a checkpoint that has begun after the first page was
- * logged does not know of them.  Pages that are not logged are synced at
- * commit if the relation is permanent; otherwise they only have to outlive a
- * restart.
+ * Syncs a relation that was written so, or lets the next checkpoint do that.  If
+ * the pages are logged, a checkpoint that has begun since the first one was
+ * logged does not know of them, and the log behind it does not have them.
+ * "begun" is GetRedoRecPtr() from before the first one.  Before 17 a relation
+ * could not be left to a checkpoint.
  */
 static inline void
-smgr_bulk_finish(BulkWriteState *state)
+sync_new_pages(SMgrRelation smgr, ForkNumber fork, bool is_logged,
+			   XLogRecPtr begun)
 {
-	if (state->relation->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
-		(RelationNeedsWAL(state->relation) ||
-		 state->relation->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED))
-		smgrimmedsync(RelationGetSmgr(state->relation), state->fork);
-	pfree(state->zeros);
-	pfree(state);
-}
+#if PG_VERSION_NUM >= 170000
+	bool		is_known;
+
+	/* no checkpoint begins between the question and the answer */
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	is_known = !is_logged || GetRedoRecPtr() == begun;
+	if (is_known)
+		smgrregistersync(smgr, fork);
+	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	if (is_known)
+		return;
 #endif
+	smgrimmedsync(smgr, fork);
+}
 
 /*
  * Makes *nblocks new pages of zeros at the end of a relation, or fewer: sets

@@ -44,7 +44,7 @@
 #include "utils/backend_progress.h"
 #include "utils/rel.h"
 
-#include "index/heap_scan.h"
+#include "heap/heap_scan.h"
 #include "port/cache_lines.h"
 #include "port/compat.h"
 

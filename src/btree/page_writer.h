@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_writer.h
+ *	  Logging and writing the pages of a new index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_PAGE_WRITER_H
+#define GPUSORT_PAGE_WRITER_H
+
+#include "access/xlogdefs.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+/* The best number of pages to write at once. */
+#define PAGE_BATCH	32
+
+/* Returns what page_writer_finish() has to know of the time before the first page. */
+extern XLogRecPtr page_writer_begin(void);
+
+/*
+ * Logs pages, if the index is logged, and writes them, each to its block of
+ * the index.  Sets their places in the log and their checksums.  Any process
+ * may write any page, once, whether or not the file is as long already.  The
+ * pages are aligned to PG_IO_ALIGN_SIZE.
+ */
+extern void page_writer_write(Relation index, BlockNumber *blocks,
+							  Page *pages, int npages);
+
+/*
+ * True if the block is the first of another file of the index.  Before it or
+ * a block behind it is written, page_writer_begin_file() is to be called, while nobody writes
+ * to the index.
+ */
+extern bool page_writer_is_file_start(BlockNumber block);
+extern void page_writer_begin_file(Relation index, BlockNumber block);
+
+/*
+ * Makes all pages outlive a crash, if the index has to, when the last one has been
+ * written.
+ */
+extern void page_writer_finish(Relation index, XLogRecPtr begun);
+
+#endif							/* GPUSORT_PAGE_WRITER_H */
