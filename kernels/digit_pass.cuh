@@ -43,9 +43,6 @@ struct alignas(2 * sizeof(uint32_t)) NarrowPair
 
 constexpr unsigned digit_warps = digit_threads / warp_threads;
 
-/* A warp's rows of a tile: neighbours, of which each of its items takes 32. */
-constexpr unsigned digit_warp_rows = warp_threads * digit_items;
-
 /*
  * Keys whose working words are taken from one of their words.  Rows are left
  * out, as they are the places: they would take registers.
@@ -57,14 +54,15 @@ struct KeyPairs
 	FieldSource source;
 
 	/* Loads pairs that are a warp apart, from place "first" on. */
+	template <unsigned items>
 	__device__ __forceinline__ void
-	load(uint32_t first, NarrowPair (&pairs)[digit_items]) const
+	load(uint32_t first, NarrowPair (&pairs)[items]) const
 	{
-		uint64_t	words[digit_items];
+		uint64_t	words[items];
 
-		load_words_apart<digit_items, warp_threads>(source, first, words);
+		load_words_apart<items, warp_threads>(source, first, words);
 #pragma unroll
-		for (unsigned i = 0; i < digit_items; i++)
+		for (unsigned i = 0; i < items; i++)
 			pairs[i] = {0, static_cast<uint32_t>(words[i])};
 	}
 
@@ -89,10 +87,11 @@ struct MovedPairs
 
 	const NarrowPair *pairs;
 
+	template <unsigned items>
 	__device__ __forceinline__ void
-	load(uint32_t first, NarrowPair (&own)[digit_items]) const
+	load(uint32_t first, NarrowPair (&own)[items]) const
 	{
-		load_apart<digit_items, warp_threads>(pairs + first, own);
+		load_apart<items, warp_threads>(pairs + first, own);
 	}
 
 	__device__ __forceinline__ NarrowPair
@@ -110,6 +109,8 @@ struct MovedPairs
 
 struct PairTarget
 {
+	static constexpr bool is_order = false;
+
 	NarrowPair *pairs;
 
 	__device__ __forceinline__ void
@@ -121,6 +122,8 @@ struct PairTarget
 
 struct RowTarget
 {
+	static constexpr bool is_order = true;
+
 	uint32_t   *entries;
 
 	__device__ __forceinline__ void
@@ -174,12 +177,12 @@ struct DigitPass
 	}
 };
 
-template <unsigned bits>
+template <unsigned bits, unsigned items>
 struct DigitShared
 {
 	static constexpr unsigned values = 1u << bits;
 
-	NarrowPair	pairs[digit_tile_rows]; /* by digit */
+	NarrowPair	pairs[items * digit_threads];	/* by digit */
 
 	/* first a warp's pairs of each digit, then the places of the next ones */
 	uint32_t	places[digit_warps * values];
@@ -208,10 +211,15 @@ lanes_with_digit(uint32_t digit)
 }
 
 /* The items of a thread of a tile. */
-template <unsigned bits, typename Source>
+template <unsigned bits, unsigned items, typename Source>
 struct DigitItems
 {
-	NarrowPair	pairs[digit_items];
+	/* Of a warp: neighbours, of which each of its items takes 32. */
+	static constexpr unsigned warp_rows = warp_threads * items;
+
+	static constexpr unsigned tile_rows = digit_threads * items;
+
+	NarrowPair	pairs[items];
 	uint32_t	begin;			/* of the tile */
 	uint32_t	length;
 
@@ -222,15 +230,15 @@ struct DigitItems
 	__device__ __forceinline__ void
 	load(const Source &source, uint32_t tile, uint32_t nrows)
 	{
-		begin = tile * digit_tile_rows;
-		length = nrows - begin < digit_tile_rows ?
-			nrows - begin : digit_tile_rows;
-		if (length == digit_tile_rows)
+		begin = tile * tile_rows;
+		length = nrows - begin < tile_rows ?
+			nrows - begin : tile_rows;
+		if (length == tile_rows)
 			source.load(begin + place(0), pairs);
 		else
 		{
 #pragma unroll
-			for (unsigned i = 0; i < digit_items; i++)
+			for (unsigned i = 0; i < items; i++)
 				pairs[i] = place(i) < length ?
 					source.load_one(begin + place(i)) :
 					NarrowPair{0, UINT32_MAX};
@@ -242,7 +250,7 @@ struct DigitItems
 	count(const DigitPass<bits> &pass, uint32_t *counts) const
 	{
 #pragma unroll
-		for (unsigned i = 0; i < digit_items; i++)
+		for (unsigned i = 0; i < items; i++)
 			atomicAdd(&counts[pass.digit(pairs[i])], 1u);
 	}
 
@@ -255,7 +263,7 @@ struct DigitItems
 		   NarrowPair *gathered) const
 	{
 #pragma unroll
-		for (unsigned i = 0; i < digit_items; i++)
+		for (unsigned i = 0; i < items; i++)
 		{
 			NarrowPair	pair = pairs[i];
 			uint32_t	digit = pass.digit(pair);
@@ -278,7 +286,7 @@ struct DigitItems
 	static __device__ __forceinline__ uint32_t
 	place(unsigned i)
 	{
-		return threadIdx.x / warp_threads * digit_warp_rows +
+		return threadIdx.x / warp_threads * warp_rows +
 			i * warp_threads + warp_lane();
 	}
 };
@@ -304,7 +312,8 @@ struct OwnValues
 
 	/* Puts "begins" to where the first pairs of all tiles are to be. */
 	__device__ __forceinline__ void
-	begin_output(const DigitPass<bits> &pass, DigitShared<bits> &shared)
+	begin_output(const DigitPass<bits> &pass,
+				 ScanShared<digit_threads> &scan)
 	{
 		const uint32_t *totals =
 			&pass.digits->counts[pass.number * values + first()];
@@ -313,7 +322,7 @@ struct OwnValues
 #pragma unroll
 		for (unsigned i = 0; i < own; i++)
 			sum += totals[i];
-		sum = block_sum_before(sum, shared.total_scan);
+		sum = block_sum_before(sum, scan);
 #pragma unroll
 		for (unsigned i = 0; i < own; i++)
 		{
@@ -328,7 +337,7 @@ struct OwnValues
 	 * are with these.
 	 */
 	__device__ __forceinline__ uint32_t
-	add_up(DigitShared<bits> &shared)
+	add_up(uint32_t *places)
 	{
 		uint32_t	sum = 0;
 
@@ -341,7 +350,7 @@ struct OwnValues
 			for (unsigned warp = 0; warp < digit_warps; warp++)
 			{
 				uint32_t   *of_warp =
-					&shared.places[warp * values + first() + i];
+					&places[warp * values + first() + i];
 				uint32_t	count = *of_warp;
 
 				*of_warp = sum;
@@ -354,13 +363,13 @@ struct OwnValues
 
 	/* Moves the places of all warps by where the thread's pairs begin. */
 	__device__ __forceinline__ void
-	shift_places(DigitShared<bits> &shared, uint32_t begin) const
+	shift_places(uint32_t *places, uint32_t begin) const
 	{
 #pragma unroll
 		for (unsigned i = 0; i < own; i++)
 #pragma unroll
 			for (unsigned warp = 0; warp < digit_warps; warp++)
-				shared.places[warp * values + first() + i] += begin;
+				places[warp * values + first() + i] += begin;
 	}
 
 	/* Words beyond the end of a tile have the greatest value of all digits. */
@@ -394,107 +403,142 @@ struct OwnValues
 	/*
 	 * Puts "begins" behind the pairs of all tiles before, and tells where those
 	 * of this one end.  Blocks take tiles in turn, so the blocks of all tiles
-	 * before are running or have finished.
+	 * before are running or have finished.  What several tiles have told is read
+	 * at once: if all tiles are at work at the same time, hardly any has told an
+	 * end.
 	 */
 	__device__ __forceinline__ void
-	look_back(volatile TileState *states)
+	look_back(volatile TileState *states, uint32_t tile)
 	{
-		const volatile TileState *before = states;
-		bool		is_known[own] = {};
+		uint32_t	next[own];	/* tiles from the one to be added next, or 0 */
 		bool		are_known;
 
 #pragma unroll
 		for (unsigned i = 0; i < own; i++)
+		{
 			begins[i] = 0;
+			next[i] = 1;
+		}
 		do
 		{
-			TileState	found[own];
-			bool		is_told;
+			TileState	found[own][look_back_tiles];
 
-			before -= values;
-			do
-			{
-				is_told = true;
 #pragma unroll
-				for (unsigned i = 0; i < own; i++)
+			for (unsigned i = 0; i < own; i++)
+#pragma unroll
+				for (unsigned j = 0; j < look_back_tiles; j++)
 				{
-					found[i] = before[i];
-					is_told &= found[i] != 0;
+					uint64_t	back = next[i] + j < tile ? next[i] + j : tile;
+
+					found[i][j] = *(states + i - back * values);
 				}
-			} while (!is_told);
 			are_known = true;
 #pragma unroll
 			for (unsigned i = 0; i < own; i++)
 			{
-				if (!is_known[i])
-					begins[i] += found[i] & state_value;
-				is_known[i] |= (found[i] & state_is_end) != 0;
-				are_known &= is_known[i];
+				next[i] = add_told(i, next[i], found[i]);
+				are_known &= next[i] == 0;
 			}
 		} while (!are_known);
 #pragma unroll
 		for (unsigned i = 0; i < own; i++)
 			states[i] = state_is_end | (begins[i] + counts[i]);
 	}
+
+private:
+	/*
+	 * Adds what tiles have told of a value, up to one that has told nothing or an
+	 * end.  Returns the next tile to be added, or 0.
+	 */
+	__device__ __forceinline__ uint32_t
+	add_told(unsigned i, uint32_t next,
+			 const TileState (&found)[look_back_tiles])
+	{
+		bool		goes_on = next != 0;
+
+#pragma unroll
+		for (unsigned j = 0; j < look_back_tiles; j++)
+		{
+			goes_on &= found[j] != 0;
+			if (goes_on)
+			{
+				begins[i] += found[j] & state_value;
+				goes_on = (found[j] & state_is_end) == 0;
+				next = goes_on ? next + 1 : 0;
+			}
+		}
+		return next;
+	}
 };
 
 /* The number of the block's tile. */
 template <typename Source, unsigned bits>
 static __device__ __forceinline__ uint32_t
-take_tile(const DigitPass<bits> &pass, DigitShared<bits> &shared)
+take_tile(const DigitPass<bits> &pass, uint32_t &shared_tile)
 {
 	if (Source::is_first_pass)
 		return blockIdx.x;
 	if (threadIdx.x == 0)
-		shared.tile = atomicAdd(&pass.digits->tiles[pass.number], 1u);
+		shared_tile = atomicAdd(&pass.digits->tiles[pass.number], 1u);
 	__syncthreads();
-	return shared.tile;
+	return shared_tile;
 }
 
 /* Has the tile read that some other block will soon take. */
-template <typename Source, unsigned bits>
+template <unsigned tile_rows, typename Source, unsigned bits>
 static __device__ __forceinline__ void
 read_ahead(const Source &source, const DigitPass<bits> &pass, uint32_t tile)
 {
 	uint64_t	first = (static_cast<uint64_t>(tile) + pass.ahead) *
-		digit_tile_rows;
+		tile_rows;
 
-	if (threadIdx.x < warp_threads && first + digit_tile_rows <= pass.nrows)
-		source.prefetch(static_cast<uint32_t>(first), digit_tile_rows);
+	if (threadIdx.x < warp_threads && first + tile_rows <= pass.nrows)
+		source.prefetch(static_cast<uint32_t>(first), tile_rows);
 }
 
-/* Orders all pairs by a digit; a block has a tile. */
-template <unsigned bits, typename Source, typename Target>
-static __global__ void __launch_bounds__(digit_threads, digit_blocks)
+/*
+ * Orders all pairs by a digit; a block has a tile.  All passes but the first are
+ * launched behind the one before.  Until that has ended, they only take tiles.
+ */
+template <unsigned bits, unsigned items_a_thread, typename Source,
+		  typename Target>
+static __global__ void
+__launch_bounds__(digit_threads, digit_blocks(items_a_thread))
 scatter_digits(Source source, DigitPass<bits> pass, Target target)
 {
 	using Values = OwnValues<bits>;
+	using Shared = DigitShared<bits, items_a_thread>;
+	using Items = DigitItems<bits, items_a_thread, Source>;
 
-	DigitShared<bits> &shared = block_shared<DigitShared<bits>>();
+	Shared	   &shared = block_shared<Shared>();
 	uint32_t   *warp_places =
 		&shared.places[threadIdx.x / warp_threads * Values::values];
-	DigitItems<bits, Source> items;
+	Items		items;
 	Values		own;
 
 	for (unsigned i = threadIdx.x; i < digit_warps * Values::values;
 		 i += digit_threads)
 		shared.places[i] = 0;
 
-	uint32_t	tile = take_tile<Source>(pass, shared);
+	uint32_t	tile = take_tile<Source>(pass, shared.tile);
 	uint64_t	state = static_cast<uint64_t>(tile) * Values::values +
 		Values::first();
 
+	if (!Source::is_first_pass)
+		wait_for_kernel_before();
 	items.load(source, tile, pass.nrows);
-	read_ahead(source, pass, tile);
+	if (!Target::is_order)
+		let_next_kernel_begin();
+	read_ahead<Items::tile_rows>(source, pass, tile);
 	if (Source::is_first_pass || tile == 0)
-		own.begin_output(pass, shared);
+		own.begin_output(pass, shared.total_scan);
 	__syncthreads();
 	items.count(pass, warp_places);
 	__syncthreads();
 
-	uint32_t	sum = own.add_up(shared);
+	uint32_t	sum = own.add_up(shared.places);
 
-	own.leave_out(digit_tile_rows - items.length);
+	own.leave_out(Items::tile_rows - items.length);
 	if (!Source::is_first_pass)
 		own.tell_counts(&pass.states[state], tile == 0);
 	if (pass.next_states != nullptr)
@@ -504,7 +548,7 @@ scatter_digits(Source source, DigitPass<bits> pass, Target target)
 
 	uint32_t	begin = block_sum_before(sum, shared.scan);
 
-	own.shift_places(shared, begin);
+	own.shift_places(shared.places, begin);
 	__syncthreads();
 	pass.forget_digits();
 	items.gather(pass, warp_places, shared.pairs);
@@ -512,7 +556,7 @@ scatter_digits(Source source, DigitPass<bits> pass, Target target)
 	if (Source::is_first_pass)
 		own.claim_room(pass.digits->filled);
 	else if (tile > 0)
-		own.look_back(&pass.states[state]);
+		own.look_back(&pass.states[state], tile);
 #pragma unroll
 	for (unsigned i = 0; i < Values::own; i++)
 	{
@@ -522,7 +566,7 @@ scatter_digits(Source source, DigitPass<bits> pass, Target target)
 	__syncthreads();
 
 #pragma unroll
-	for (unsigned i = 0; i < digit_items; i++)
+	for (unsigned i = 0; i < items_a_thread; i++)
 	{
 		uint32_t	place = i * digit_threads + threadIdx.x;
 

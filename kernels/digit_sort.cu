@@ -40,36 +40,41 @@ knows_digits(const BitWindow &window, const WordPlan &plan, uint64_t nrows)
 		window.shift == plan.fields[plan.nfields - 1].shift &&
 		passes_for(window, plan) <= window.digits &&
 		passes_for(window, plan) <= divide_up(plan.bits, digit_bits) &&
-		nrows >= digit_tile_rows && nrows < most_digit_rows;
+		nrows >= least_digit_rows && nrows < most_digit_rows;
 }
 
 /* Puts a pass on the queue. */
-template <unsigned bits, typename Source, typename Target>
+template <unsigned items, unsigned bits, typename Source, typename Target>
 static bool
 make_pass(const Queue &queue, const Source &source,
 		  const DigitPass<bits> &pass, const Target &target)
 {
-	return queue.launch<DigitShared<bits>>("ordering by a digit",
-										   scatter_digits<bits, Source, Target>,
-										   divide_up(pass.nrows,
-													 digit_tile_rows),
-										   digit_threads, source, pass, target);
+	constexpr const char *what = "ordering by a digit";
+	using Shared = DigitShared<bits, items>;
+	auto		kernel = scatter_digits<bits, items, Source, Target>;
+	uint64_t	tiles = divide_up(pass.nrows, items * digit_threads);
+
+	return Source::is_first_pass ?
+		queue.launch<Shared>(what, kernel, tiles, digit_threads, source, pass,
+							 target) :
+		queue.launch_behind<Shared>(what, kernel, tiles, digit_threads, source,
+									pass, target);
 }
 
 /* A pass to the order, if it is the last and nobody asks for ties. */
-template <unsigned bits, typename Source>
+template <unsigned items, unsigned bits, typename Source>
 static bool
 make_pass_or_last(const Queue &queue, const Source &source,
 				  const DigitPass<bits> &pass, NarrowPair *pairs,
 				  const Order &order)
 {
 	return pass.next_states == nullptr && order.tie == 0 ?
-		make_pass(queue, source, pass, RowTarget{order.entries}) :
-		make_pass(queue, source, pass, PairTarget{pairs});
+		make_pass<items>(queue, source, pass, RowTarget{order.entries}) :
+		make_pass<items>(queue, source, pass, PairTarget{pairs});
 }
 
-/* Sorts by digits of a number of bits. */
-template <unsigned bits>
+/* Sorts by digits of a number of bits, with tiles of a size. */
+template <unsigned bits, unsigned items>
 static bool
 sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 			   unsigned passes, const Workspace &space, const Order &order)
@@ -78,7 +83,7 @@ sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 		reinterpret_cast<NarrowPair *>(space.pairs[0].words),
 		reinterpret_cast<NarrowPair *>(space.pairs[1].words)};
 	TileState  *states[2] = {space.pairs[0].rows, space.pairs[1].rows};
-	unsigned	ahead = queue.multiprocessors * digit_blocks / 4;
+	unsigned	ahead = queue.multiprocessors * digit_blocks(items) / 4;
 
 	for (unsigned number = 0; number < passes; number++)
 	{
@@ -88,15 +93,31 @@ sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 		NarrowPair *to = arrays[number % 2];
 
 		if (number == 0 ?
-			!make_pass_or_last(queue, keys, pass, to, order) :
-			!make_pass_or_last(queue, MovedPairs{arrays[(number + 1) % 2]},
-							   pass, to, order))
+			!make_pass_or_last<items>(queue, keys, pass, to, order) :
+			!make_pass_or_last<items>(queue,
+									  MovedPairs{arrays[(number + 1) % 2]},
+									  pass, to, order))
 			return false;
 	}
 	return order.tie == 0 ||
 		queue.launch("marking ties", take_sorted_rows,
 					 divide_up(nrows, simple_threads), simple_threads,
 					 arrays[(passes + 1) % 2], nrows, order);
+}
+
+/* Sorts by digits of a number of bits. */
+template <unsigned bits>
+static bool
+sort_by_tiles(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
+			  unsigned passes, const Workspace &space, const Order &order)
+{
+	auto		sort = nrows <= most_few_digit_rows ?
+		sort_by_digits<bits, few_digit_items> :
+		nrows <= most_medium_digit_rows ?
+		sort_by_digits<bits, medium_digit_items> :
+		sort_by_digits<bits, digit_items>;
+
+	return sort(queue, keys, nrows, passes, space, order);
 }
 
 bool
@@ -110,9 +131,9 @@ digit_sort(const Queue &queue, const Keys &keys, const BitWindow &window,
 	pairs.source.field.shift = static_cast<uint8_t>(window.shift);
 	pairs.source.field.width = 32;
 	return window.digit_bits == digit_bits ?
-		sort_by_digits<digit_bits>(queue, pairs, keys.nrows, passes, space,
+		sort_by_tiles<digit_bits>(queue, pairs, keys.nrows, passes, space,
 								   order) :
-		sort_by_digits<wide_digit_bits>(queue, pairs, keys.nrows, passes,
+		sort_by_tiles<wide_digit_bits>(queue, pairs, keys.nrows, passes,
 										space, order);
 }
 

@@ -28,6 +28,11 @@
 namespace gpusort
 {
 
+/* Toolkits from 12.0 on know launches before the end of the kernel before. */
+#if !defined(CUDA_ON_CPU) && CUDART_VERSION >= 12000
+#define GPUSORT_HAS_DEPENDENT_LAUNCH
+#endif
+
 /* For kernels without shared memory. */
 struct NoShared
 {
@@ -136,6 +141,37 @@ struct Queue
 #endif
 	}
 
+	/*
+	 * Launches a kernel whose blocks may begin before the kernel before it has
+	 * ended (programmatic dependent launch, on devices from 9.0 on).  They call
+	 * wait_for_kernel_before() before they read or write what it writes or reads.
+	 */
+	template <typename Shared, typename... Parameters, typename... Arguments>
+	bool
+	launch_behind(const char *what, void (*kernel) (Parameters...),
+				  uint64_t blocks, unsigned threads,
+				  Arguments... arguments) const
+	{
+#ifdef GPUSORT_HAS_DEPENDENT_LAUNCH
+		cudaLaunchConfig_t config = {};
+		cudaLaunchAttribute attribute = {};
+
+		if (!allow_shared<Shared>(what, kernel))
+			return false;
+		attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+		attribute.val.programmaticStreamSerializationAllowed = 1;
+		config.gridDim = static_cast<unsigned>(blocks);
+		config.blockDim = threads;
+		config.dynamicSmemBytes = SharedBytes<Shared>::value;
+		config.stream = stream;
+		config.attrs = &attribute;
+		config.numAttrs = 1;
+		return did(cudaLaunchKernelEx(&config, kernel, arguments...), what);
+#else
+		return launch<Shared>(what, kernel, blocks, threads, arguments...);
+#endif
+	}
+
 private:
 	/* Lets a kernel have its shared memory, however much that is. */
 	template <typename Shared, typename... Parameters>
@@ -176,6 +212,24 @@ grid_barrier(uint32_t *arrived, uint32_t number)
 		__threadfence();
 	}
 	__syncthreads();
+#endif
+}
+
+/* Waits until the kernel before has ended, see Queue::launch_behind(). */
+static __device__ __forceinline__ void
+wait_for_kernel_before()
+{
+#if defined(GPUSORT_HAS_DEPENDENT_LAUNCH) && __CUDA_ARCH__ >= 900
+	cudaGridDependencySynchronize();
+#endif
+}
+
+/* Lets the next kernel begin once all blocks of this one are here. */
+static __device__ __forceinline__ void
+let_next_kernel_begin()
+{
+#if defined(GPUSORT_HAS_DEPENDENT_LAUNCH) && __CUDA_ARCH__ >= 900
+	cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 

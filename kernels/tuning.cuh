@@ -32,8 +32,19 @@ constexpr unsigned partition_items = 3;
 constexpr unsigned partition_blocks = 2;
 constexpr unsigned max_log_buckets = 4;
 constexpr unsigned digit_threads = 256;
-constexpr unsigned digit_items = 4;
-constexpr unsigned digit_blocks = 2;
+constexpr unsigned digit_items = 6;
+constexpr unsigned medium_digit_items = 5;
+constexpr unsigned few_digit_items = 4;
+constexpr uint64_t most_medium_digit_rows = 6000;
+constexpr uint64_t most_few_digit_rows = 3000;
+constexpr unsigned look_back_tiles = 2;
+
+static constexpr unsigned
+digit_blocks(unsigned)
+{
+	return 2;
+}
+
 constexpr unsigned splitter_threads = 64;
 constexpr unsigned samples_per_bucket = 8;
 constexpr unsigned small_leaf_rows = 64;
@@ -98,10 +109,30 @@ constexpr unsigned max_log_buckets = 8;
  *		16, 4		2.78	2.74
  *		20, 3		2.78	2.46
  *		24, 3		2.66	2.38
+ *
+ * Of fewer rows smaller tiles keep more of the device busy.  Uniform keys:
+ *
+ *				1M		2M		2.7M	3.3M	4M		10M
+ *		16, 4	0.077	0.127	0.140	0.152	0.170
+ *		20, 3	0.084	0.109	0.131	0.156	0.174	0.364
+ *		24, 3	0.088	0.116	0.139	0.164	0.167	0.357
  */
 constexpr unsigned digit_threads = 256;
 constexpr unsigned digit_items = 24;
-constexpr unsigned digit_blocks = 3;	/* resident on an SM */
+constexpr unsigned medium_digit_items = 20;
+constexpr unsigned few_digit_items = 16;
+constexpr uint64_t most_medium_digit_rows = 3700000;
+constexpr uint64_t most_few_digit_rows = 1800000;
+
+/* Blocks of a pass that are resident on an SM. */
+static constexpr __host__ __device__ unsigned
+digit_blocks(unsigned items)
+{
+	return items <= 16 ? 4 : 3;
+}
+
+/* Tiles whose counts a pass reads at once when it looks back. */
+constexpr unsigned look_back_tiles = 4;
 
 /*
  * With 16 samples for each bucket the lengths of buckets spread by a quarter
@@ -249,8 +280,8 @@ constexpr unsigned survey_tile_rows = survey_words * simple_threads;
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
-/* Rows of a tile of a pass of a radix sort. */
-constexpr unsigned digit_tile_rows = digit_threads * digit_items;
+/* The fewest rows of a radix sort by passes: a whole tile of the smallest. */
+constexpr unsigned least_digit_rows = digit_threads * few_digit_items;
 
 /* The most buckets that a segment is split into. */
 constexpr unsigned max_buckets = 1u << max_log_buckets;
@@ -281,7 +312,7 @@ constexpr unsigned max_levels_per_read = 4;
 static_assert(partition_threads % warp_threads == 0, "whole warps");
 static_assert(max_buckets <= 256, "a bucket's number is a byte");
 static_assert(digit_threads == 1u << digit_bits, "a thread for each value");
-static_assert(2 * max_digit_values <= digit_tile_rows,
+static_assert(2 * max_digit_values <= least_digit_rows,
 			  "the states of a tile take less room than its rows");
 static_assert(max_buckets <= partition_threads, "a thread for each bucket");
 static_assert(max_buckets <= simple_threads, "a thread for each bucket");
