@@ -64,10 +64,14 @@ private:
 	void	   *memory = nullptr;
 };
 
-/* The table of an array of few slabs, which a kernel takes as a parameter. */
+/*
+ * The table of an array of few slabs, which a kernel takes as a parameter; none
+ * if they are more.
+ */
 struct FewSlabs
 {
 	uint64_t   *slabs[max_few_slabs];
+	unsigned	count;
 };
 
 /* A slab array as kernels see it, by its table. */
@@ -147,13 +151,16 @@ public:
 		return true;
 	}
 
-	/* The table, of no more than max_few_slabs. */
+	/* The table, unless there are more than max_few_slabs. */
 	FewSlabs
 	few_slabs() const
 	{
 		FewSlabs	table = {};
 
+		if (slabs.size() > max_few_slabs)
+			return table;
 		std::copy(slabs.begin(), slabs.end(), table.slabs);
+		table.count = static_cast<unsigned>(slabs.size());
 		return table;
 	}
 

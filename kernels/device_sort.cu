@@ -128,6 +128,16 @@ enter(const DeviceSort *sort, DeviceError *error)
 					 "choosing the job's device");
 }
 
+/* Whether the keys that are there now would be sorted in one launch. */
+static bool
+takes_one_launch(const DeviceSort *sort, const Queue &queue)
+{
+	const JobMemory &memory = sort->memory;
+
+	return takes_joint_sort(queue, sort->shape, memory.rows(),
+							memory.key_words(), sort->algorithm);
+}
+
 bool
 device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 				 const uint64_t *ends, uint32_t nrows, uint64_t *ticket,
@@ -148,6 +158,8 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	try
 	{
 		if (!sort->memory.append(queue, words, nwords, ends, nrows) ||
+			(!takes_one_launch(sort, queue) &&
+			 !sort->memory.allocate_counters(queue)) ||
 			!sort->tickets.record(queue))
 			return false;
 	}
@@ -207,20 +219,35 @@ make_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
 
 /* Whether the order is right, as far as its check can tell. */
 static bool
+is_right(const Queue &queue, const OrderCheck &check)
+{
+	if (check.excess != 0)
+		return refuse(queue.error,
+					  "the order failed its check: not every row is there once");
+	if (check.disorder != 0)
+		return refuse(queue.error,
+					  "the order failed its check: keys are out of order");
+	return true;
+}
+
+/* Makes the check, unless the order is simple or was checked. */
+static bool
 pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
 		   SortOutcome *outcome)
 {
 	if (outcome->keys.is_simple)
 		return true;
-	if (!outcome->is_checked && !make_check(sort, queue, space, outcome))
-		return false;
-	if (outcome->check.excess != 0)
-		return refuse(queue.error,
-					  "the order failed its check: not every row is there once");
-	if (outcome->check.disorder != 0)
-		return refuse(queue.error,
-					  "the order failed its check: keys are out of order");
-	return true;
+	return (outcome->is_checked ||
+			make_check(sort, queue, space, outcome)) &&
+		is_right(queue, outcome->check);
+}
+
+/* Waits for the end of the sort, which may tell more about the order. */
+static bool
+finish(const Queue &queue, SortOutcome *outcome)
+{
+	return finish_sort(queue, outcome) &&
+		(!outcome->is_checked || is_right(queue, outcome->check));
 }
 
 /*
@@ -236,9 +263,10 @@ sort_if_few(DeviceSort *sort, const Queue &queue, bool *is_sorted,
 	bool		was_possible;
 
 	*is_sorted = false;
-	if (!takes_joint_sort(queue, sort->shape, memory.rows(),
-						  memory.key_words(), sort->algorithm))
+	if (!takes_one_launch(sort, queue))
 		return true;
+	if (!memory.allocate_order(queue))
+		return false;
 	if (!memory.allocate_pairs(queue, &pairs))
 		return queue.error->is_full;
 	was_possible = sort_few_keys(queue, memory.few_keys(),
@@ -253,9 +281,21 @@ static bool
 sort_in_workspace(DeviceSort *sort, const Queue &queue, Workspace *space,
 				  SortOutcome *outcome)
 {
-	return allocate_workspace(sort, queue, space) &&
-		sort_keys(queue, sort->memory.keys(*space), sort->shape.mark_ties,
-				  sort->algorithm, *space, sort->memory.entries(), outcome);
+	JobMemory  &memory = sort->memory;
+	SortSeat	seat;
+
+	if (!memory.allocate_counters(queue) || !memory.make_tables(queue) ||
+		!start_survey(queue, memory.keys(), memory.few_slabs(),
+					  sort->algorithm, memory.all_counters(), &seat))
+		return false;
+	if (!memory.allocate_order(queue) ||
+		!allocate_workspace(sort, queue, space))
+	{
+		abandon_survey(queue, seat);
+		return false;
+	}
+	return sort_keys(queue, memory.keys(), sort->shape.mark_ties,
+					 sort->algorithm, *space, memory.entries(), seat, outcome);
 }
 
 /* Sorts the keys, and checks the order. */
@@ -265,8 +305,7 @@ sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 	Workspace	space;
 	bool		is_sorted;
 
-	if (!sort->memory.allocate_order(queue) ||
-		!sort_if_few(sort, queue, &is_sorted, outcome) ||
+	if (!sort_if_few(sort, queue, &is_sorted, outcome) ||
 		(!is_sorted && !sort_in_workspace(sort, queue, &space, outcome)))
 		return false;
 	sort->method = outcome->method;
@@ -278,15 +317,14 @@ sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
  * beside the order.
  */
 static bool
-keep_keys(DeviceSort *sort, const Queue &queue, const FirstWords &first_words)
+keep_keys(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 {
-	Workspace	space;
-
 	sort->memory.release_workspace(queue.stream);
-	if (!queue.did(cudaStreamSynchronize(queue.stream), "sorting") ||
-		!sort->memory.allocate_workspace(queue, true, &space))
+	if (!finish(queue, outcome) ||
+		!queue.did(cudaStreamSynchronize(queue.stream), "sorting") ||
+		!sort->memory.keep_tables(queue))
 		return false;
-	sort->kept = {sort->memory.keys(space), first_words,
+	sort->kept = {sort->memory.keys(), outcome->first_words,
 		sort->memory.entries()};
 	return true;
 }
@@ -323,19 +361,14 @@ device_sort_perform(DeviceSort *sort, uint64_t memory, DeviceError *error)
 		return false;
 
 	if (sort->keeps_keys)
-	{
-		if (!keep_keys(sort, queue, outcome.first_words))
-			return false;
-	}
+		sort->has_order = keep_keys(sort, queue, &outcome);
 	else
 	{
 		sort->memory.release_keys(queue.stream);
+		sort->memory.release_counters(queue.stream);
 		sort->memory.release_workspace(queue.stream);
+		sort->has_order = finish(queue, &outcome);
 	}
-
-	/* Memory that is freed when nothing is left to do is soon free. */
-	sort->has_order = outcome.is_done ||
-		queue.did(cudaStreamSynchronize(queue.stream), "sorting");
 	return sort->has_order;
 }
 

@@ -66,10 +66,11 @@ template <unsigned items, unsigned bits, typename Source>
 static bool
 make_pass_or_last(const Queue &queue, const Source &source,
 				  const DigitPass<bits> &pass, NarrowPair *pairs,
-				  const Order &order)
+				  const Order &order, SortReport *report)
 {
 	return pass.next_states == nullptr && order.tie == 0 ?
-		make_pass<items>(queue, source, pass, RowTarget{order.entries}) :
+		make_pass<items>(queue, source, pass,
+						 RowTarget{order.entries, report}) :
 		make_pass<items>(queue, source, pass, PairTarget{pairs});
 }
 
@@ -77,7 +78,8 @@ make_pass_or_last(const Queue &queue, const Source &source,
 template <unsigned bits, unsigned items>
 static bool
 sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
-			   unsigned passes, const Workspace &space, const Order &order)
+			   unsigned passes, const Workspace &space, const Order &order,
+			   SortReport *report)
 {
 	NarrowPair *arrays[2] = {
 		reinterpret_cast<NarrowPair *>(space.pairs[0].words),
@@ -93,10 +95,10 @@ sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 		NarrowPair *to = arrays[number % 2];
 
 		if (number == 0 ?
-			!make_pass_or_last<items>(queue, keys, pass, to, order) :
+			!make_pass_or_last<items>(queue, keys, pass, to, order, report) :
 			!make_pass_or_last<items>(queue,
 									  MovedPairs{arrays[(number + 1) % 2]},
-									  pass, to, order))
+									  pass, to, order, report))
 			return false;
 	}
 	return order.tie == 0 ||
@@ -109,7 +111,8 @@ sort_by_digits(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 template <unsigned bits>
 static bool
 sort_by_tiles(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
-			  unsigned passes, const Workspace &space, const Order &order)
+			  unsigned passes, const Workspace &space, const Order &order,
+			  SortReport *report)
 {
 	auto		sort = nrows <= most_few_digit_rows ?
 		sort_by_digits<bits, few_digit_items> :
@@ -117,12 +120,13 @@ sort_by_tiles(const Queue &queue, const KeyPairs &keys, uint32_t nrows,
 		sort_by_digits<bits, medium_digit_items> :
 		sort_by_digits<bits, digit_items>;
 
-	return sort(queue, keys, nrows, passes, space, order);
+	return sort(queue, keys, nrows, passes, space, order, report);
 }
 
 bool
 digit_sort(const Queue &queue, const Keys &keys, const BitWindow &window,
-		   const WordPlan &plan, const Workspace &space, const Order &order)
+		   const WordPlan &plan, const Workspace &space, const Order &order,
+		   SortReport *report)
 {
 	KeyPairs	pairs = {FieldSource(keys, plan)};
 	unsigned	passes = passes_for(window, plan);
@@ -132,9 +136,9 @@ digit_sort(const Queue &queue, const Keys &keys, const BitWindow &window,
 	pairs.source.field.width = 32;
 	return window.digit_bits == digit_bits ?
 		sort_by_tiles<digit_bits>(queue, pairs, keys.nrows, passes, space,
-								   order) :
+								   order, report) :
 		sort_by_tiles<wide_digit_bits>(queue, pairs, keys.nrows, passes,
-										space, order);
+										space, order, report);
 }
 
 }								/* namespace gpusort */

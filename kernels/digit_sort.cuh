@@ -9,6 +9,7 @@
 #define GPUSORT_DIGIT_SORT_CUH
 
 #include "key_words.cuh"
+#include "sort_seats.cuh"
 
 namespace gpusort
 {
@@ -24,7 +25,8 @@ extern bool knows_digits(const BitWindow &window, const WordPlan &plan,
 /* Sorts all rows into the order; rows with equal words come in any order. */
 extern bool digit_sort(const Queue &queue, const Keys &keys,
 					   const BitWindow &window, const WordPlan &plan,
-					   const Workspace &space, const Order &order);
+					   const Workspace &space, const Order &order,
+					   SortReport *report);
 
 }								/* namespace gpusort */
 

@@ -7,8 +7,12 @@
  * sort, and the order from the sort until the job ends.  A client may take any
  * time to fetch the order.  Meanwhile a job has 4 bytes a row, and its keys
  * with their tables if it keeps them (kept_keys.cuh).  If memory is short, the
- * sort works on the keys and the order themselves, and the workspace is next
- * to nothing (in_place_sort.cuh).
+ * sort works on the keys and the order themselves, and the workspace is nothing
+ * but counters (in_place_sort.cuh).
+ *
+ * Counters are made with the first keys that will need them, and cleared then,
+ * while keys are still on their way.  So the survey can begin at once, and all
+ * other memory of the sort is allocated while it is at work.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,11 +37,11 @@ public:
 		  bool in_place)
 	{
 		uint64_t	nends = count_ends(shape, nrows);
-		Workspace	space;
 
 		return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
+			table_bytes(shape, nwords, nends) + counters_bytes() +
 			order_bytes(nrows) +
-			lay_out(space, nullptr, nrows, nwords, nends, in_place);
+			(in_place ? 0 : Workspace().lay_out(nullptr, nrows));
 	}
 
 	uint64_t
@@ -64,11 +68,53 @@ public:
 		return true;
 	}
 
+	/* Makes the counters and clears them, unless that has been done. */
+	bool
+	allocate_counters(const Queue &queue)
+	{
+		return counters.address() != nullptr ||
+			(counters.allocate(queue, counters_bytes(),
+							   "allocating device memory for counters") &&
+			 queue.did(cudaMemsetAsync(counters.address(), 0, counters_bytes(),
+									   queue.stream), "clearing counters"));
+	}
+
+	Counters *
+	all_counters() const
+	{
+		return static_cast<Counters *>(counters.address());
+	}
+
+	/* Makes the tables of the keys, but for one of few slabs. */
+	bool
+	make_tables(const Queue &queue)
+	{
+		uint64_t	bytes = table_bytes(shape, words.size(), ends.size());
+
+		return bytes == 0 ||
+			(tables.allocate(queue, bytes,
+							 "allocating device memory for tables of keys") &&
+			 words.store_table(queue, word_table()) &&
+			 ends.store_table(queue, end_table()));
+	}
+
+	/* Makes all tables, also where no survey has stored any. */
+	bool
+	keep_tables(const Queue &queue)
+	{
+		return allocate_counters(queue) &&
+			(tables.address() != nullptr || make_tables(queue)) &&
+			(few_slabs().count == 0 ||
+			 words.store_table(queue, all_counters()->few_slabs));
+	}
+
+	/* Makes room for the order, unless that has been done. */
 	bool
 	allocate_order(const Queue &queue)
 	{
-		return order.allocate(queue, order_bytes(nrows),
-							  "allocating device memory for the order");
+		return order.address() != nullptr ||
+			order.allocate(queue, order_bytes(nrows),
+						   "allocating device memory for the order");
 	}
 
 	uint32_t *
@@ -77,20 +123,18 @@ public:
 		return static_cast<uint32_t *>(order.address());
 	}
 
-	/* Makes the workspace, with the tables of the keys. */
+	/* Makes the workspace; that of a sort in place has only counters. */
 	bool
 	allocate_workspace(const Queue &queue, bool in_place, Workspace *space)
 	{
-		uint64_t	nends = ends.size();
-
-		if (!workspace.allocate(queue, lay_out(*space, nullptr, nrows,
-											   words.size(), nends, in_place),
+		space->use_counters(all_counters());
+		if (in_place)
+			return true;
+		if (!workspace.allocate(queue, space->lay_out(nullptr, nrows),
 								"allocating device memory to sort in"))
 			return false;
-		(void) lay_out(*space, workspace.address(), nrows, words.size(), nends,
-					   in_place);
-		return words.store_table(queue, space->word_slabs) &&
-			ends.store_table(queue, space->end_slabs);
+		(void) space->lay_out(workspace.address(), nrows);
+		return true;
 	}
 
 	/*
@@ -122,12 +166,22 @@ public:
 			shape.fixed_words};
 	}
 
-	/* The keys, by the tables of a workspace. */
-	Keys
-	keys(const Workspace &space) const
+	/* The only table of keys of fixed width, if they have few slabs. */
+	FewSlabs
+	few_slabs() const
 	{
-		return {{space.word_slabs}, {space.end_slabs}, words.size(),
-			static_cast<uint32_t>(nrows), shape.fixed_words};
+		return shape.fixed_words != 0 ? words.few_slabs() : FewSlabs{};
+	}
+
+	/* The keys, by their tables, which make_tables() or the survey stores. */
+	Keys
+	keys() const
+	{
+		bool		is_few = table_bytes(shape, words.size(), ends.size()) == 0;
+
+		return {{is_few ? all_counters()->few_slabs : word_table()},
+			{end_table()}, words.size(), static_cast<uint32_t>(nrows),
+			shape.fixed_words};
 	}
 
 	void
@@ -135,6 +189,14 @@ public:
 	{
 		words.release(stream);
 		ends.release(stream);
+		tables.release(stream);
+	}
+
+	/* A table of few slabs is among them. */
+	void
+	release_counters(cudaStream_t stream)
+	{
+		counters.release(stream);
 	}
 
 	void
@@ -147,6 +209,7 @@ public:
 	release(cudaStream_t stream)
 	{
 		release_keys(stream);
+		release_counters(stream);
 		release_workspace(stream);
 		order.release(stream);
 	}
@@ -166,18 +229,47 @@ private:
 	}
 
 	static uint64_t
-	lay_out(Workspace &space, void *base, uint64_t nrows, uint64_t nwords,
-			uint64_t nends, bool in_place)
+	counters_bytes()
 	{
-		return in_place ? space.lay_out_in_place(base, nwords, nends) :
-			space.lay_out(base, nrows, nwords, nends);
+		return divide_up(sizeof(Counters), 256) * 256;
+	}
+
+	static uint64_t
+	table_bytes(uint64_t count)
+	{
+		return divide_up(SlabArray::table_entries(count) *
+						 sizeof(uint64_t *), 256) * 256;
+	}
+
+	/* The bytes of both tables, none if there is only one of few slabs. */
+	static uint64_t
+	table_bytes(const KeyShape &shape, uint64_t nwords, uint64_t nends)
+	{
+		return shape.fixed_words != 0 &&
+			SlabArray::table_entries(nwords) <= max_few_slabs ? 0 :
+			table_bytes(nwords) + table_bytes(nends);
+	}
+
+	uint64_t  **
+	word_table() const
+	{
+		return static_cast<uint64_t **>(tables.address());
+	}
+
+	uint64_t  **
+	end_table() const
+	{
+		return word_table() == nullptr ? nullptr :
+			word_table() + table_bytes(words.size()) / sizeof(uint64_t *);
 	}
 
 	const KeyShape shape;
 	uint64_t	nrows = 0;
 	SlabArray	words;
 	SlabArray	ends;
-	DeviceBlock workspace;		/* afterwards the tables of kept keys */
+	DeviceBlock tables;
+	DeviceBlock counters;
+	DeviceBlock workspace;
 	DeviceBlock order;
 };
 

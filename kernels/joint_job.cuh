@@ -19,18 +19,33 @@
 #ifndef GPUSORT_JOINT_JOB_CUH
 #define GPUSORT_JOINT_JOB_CUH
 
-#include "joint_seats.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
+#include "sort_seats.cuh"
 #include "splitters.cuh"
 
 namespace gpusort
 {
 
+struct JointCounters
+{
+	uint32_t	arrived;		/* blocks at barriers of the grid */
+	uint32_t	finished;		/* blocks */
+	uint32_t	findings;
+	OrderCheck	check;
+	uint32_t	lengths[1u << max_log_joint_buckets];	/* of buckets */
+};
+
+/*
+ * Of each seat; a device has its own.  They are zero whenever nobody has the seat:
+ * the last block of a sort clears them, before it reports.
+ */
+static __device__ JointCounters joint_counters[sort_seats];
+
 /* What a block knows; nothing of it before clear_findings(). */
 struct JointFlags
 {
-	bool		falls;			/* as of all keys, see JointFinding */
+	bool		falls;			/* as of all keys, see SortFinding */
 	bool		rises;
 	bool		repeats;
 	bool		has_ties;		/* of leading words */
@@ -44,7 +59,7 @@ struct JointJob
 {
 	FewKeys		keys;
 	Order		order;
-	JointReport *report;
+	SortReport *report;
 	unsigned	seat;
 
 	__device__ __forceinline__ JointCounters &
@@ -199,10 +214,10 @@ note_findings(const RowFindings &findings, JointFlags &flags)
 static __device__ __forceinline__ uint32_t
 surveyed_findings(const JointFlags &flags)
 {
-	return finding_if(flags.falls, JOINT_FALLS) |
-		finding_if(flags.rises, JOINT_RISES) |
-		finding_if(flags.repeats, JOINT_REPEATS) |
-		finding_if(flags.has_given_up, JOINT_GIVEN_UP);
+	return finding_if(flags.falls, SORT_FALLS) |
+		finding_if(flags.rises, SORT_RISES) |
+		finding_if(flags.repeats, SORT_REPEATS) |
+		finding_if(flags.has_given_up, SORT_GIVEN_UP);
 }
 
 /*
@@ -213,16 +228,16 @@ static __device__ __forceinline__ bool
 is_settled(const JointJob &job, uint32_t findings)
 {
 	bool		has_repeats = job.order.tie != 0 &&
-		(findings & JOINT_REPEATS) != 0;
+		(findings & SORT_REPEATS) != 0;
 	uint32_t	end = job.share_begin(blockIdx.x + 1);
 
-	if ((findings & JOINT_GIVEN_UP) != 0)
+	if ((findings & SORT_GIVEN_UP) != 0)
 		return true;
 	if (!are_ordered(findings))
 		return false;
 	for (uint32_t row = job.share_begin(blockIdx.x) + threadIdx.x; row < end;
 		 row += joint_threads)
-		put_ordered_row(job.keys.view(), row, (findings & JOINT_FALLS) != 0,
+		put_ordered_row(job.keys.view(), row, (findings & SORT_FALLS) != 0,
 						has_repeats, job.order);
 	return true;
 }
@@ -246,22 +261,6 @@ check_share(const JointJob &job, JointFlags &flags)
 				 flags.check, &job.counters().check);
 }
 
-/* Whether the calling block is the last of all that is here. */
-static __device__ __forceinline__ bool
-is_last_block(const JointJob &job, JointFlags &flags)
-{
-	__syncthreads();
-	if (threadIdx.x == 0)
-	{
-		__threadfence();
-		flags.is_last = atomicAdd(&job.counters().finished, 1u) ==
-			gridDim.x - 1;
-		__threadfence();
-	}
-	__syncthreads();
-	return flags.is_last;
-}
-
 /* Clears the counters but the lengths of buckets, and then writes the report. */
 static __device__ __forceinline__ void
 report_findings(const JointJob &job)
@@ -271,9 +270,9 @@ report_findings(const JointJob &job)
 	__syncthreads();
 	if (threadIdx.x == 0)
 	{
-		uint32_t	findings = counters.findings | JOINT_DONE |
-			finding_if(counters.check.excess != 0, JOINT_EXCESS) |
-			finding_if(counters.check.disorder != 0, JOINT_DISORDER);
+		uint32_t	findings = counters.findings | SORT_DONE |
+			finding_if(counters.check.excess != 0, SORT_EXCESS) |
+			finding_if(counters.check.disorder != 0, SORT_DISORDER);
 
 		counters.arrived = 0;
 		counters.finished = 0;

@@ -21,7 +21,7 @@
  *	4.	It sorts the buckets that begin in its share of the order.
  *	5.	It checks its share of the order (order_check.cuh).
  *
- * The last block to finish reports to the host (joint_seats.cuh).
+ * The last block to finish reports to the host (sort_seats.cuh).
  * joint_job.cuh says when the sort gives up.
  *
  *-------------------------------------------------------------------------
@@ -416,7 +416,7 @@ sort_or_give_up(const JointSort &sort, JointShared &shared)
 
 	if (!place_joint_buckets(sort, shared))
 	{
-		sort.tell(JOINT_GIVEN_UP);
+		sort.tell(SORT_GIVEN_UP);
 		return;
 	}
 	scatter_share(sort, shared);
@@ -426,7 +426,7 @@ sort_or_give_up(const JointSort &sort, JointShared &shared)
 	grid_barrier(arrived, 4);
 
 	if (shared.flags.has_ties && sort.has_rest(leading))
-		sort.tell(JOINT_GIVEN_UP);
+		sort.tell(SORT_GIVEN_UP);
 	check_share(sort, shared.flags);
 }
 
@@ -437,7 +437,7 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	JointShared &shared = block_shared<JointShared>();
 
 	sort_or_give_up<items_a_thread>(sort, shared);
-	if (!is_last_block(sort, shared.flags))
+	if (!is_last_block(&sort.counters().finished, shared.flags.is_last))
 		return;
 	if (threadIdx.x < sort.buckets())
 		sort.counters().lengths[threadIdx.x] = 0;

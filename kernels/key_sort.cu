@@ -17,6 +17,8 @@
  */
 #include "key_sort.cuh"
 
+#include <atomic>
+
 #include "device.cuh"
 #include "device_quicksort.cuh"
 #include "digit_sort.cuh"
@@ -36,7 +38,7 @@ gpusort::probe_sort_kernels(void)
 	return probe_kernel(survey_keys<false>);
 }
 
-static JointSeats seats;
+static SortSeats seats;
 
 bool
 gpusort::prepare_joint_sorts(DeviceError *error)
@@ -141,15 +143,19 @@ static bool
 sort_by_word(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 			 const WordPlan &plan, bool is_whole_key,
 			 DeviceAlgorithm algorithm, const Workspace &space,
-			 const Order &order, SortOutcome *outcome)
+			 const Order &order, const SortSeat &seat, SortOutcome *outcome)
 {
 	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows,
 											   survey, plan, is_whole_key);
+	if (outcome->keys.is_simple &&
+		radix_sort_reports(survey, plan, keys.nrows, order))
+		outcome->seat = seat;	/* or none */
 	outcome->method = outcome->keys.is_simple ? "radix sort" : "quicksort";
 	if (!outcome->keys.is_simple && is_whole_key && keys.nrows <= few_rows)
 		return quicksort_few_rows(queue, keys, plan, space, order, outcome);
 	return outcome->keys.is_simple ?
-		radix_sort(queue, keys, survey, plan, space, order) :
+		radix_sort(queue, keys, survey, plan, space, order,
+				   outcome->seat.report) :
 		quicksort_by_plan(queue, keys, plan, space, order);
 }
 
@@ -176,7 +182,8 @@ sort_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 static bool
 sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 			  bool want_ties, DeviceAlgorithm algorithm,
-			  const Workspace &space, Order order, SortOutcome *outcome)
+			  const Workspace &space, Order order, const SortSeat &seat,
+			  SortOutcome *outcome)
 {
 	WordPlanner planner(survey);
 	WordPlan	plan;
@@ -198,7 +205,7 @@ sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 	if (has_next)
 		order.tie = ORDER_TIE;
 	return sort_by_word(queue, keys, survey, plan, !has_next, algorithm, space,
-						order, outcome) &&
+						order, seat, outcome) &&
 		(!has_next || sort_ties(queue, keys, planner, next_plan, want_ties,
 								space, order));
 }
@@ -214,34 +221,34 @@ gpusort::takes_joint_sort(const Queue &queue, const KeyShape &shape,
 }
 
 /*
- * Waits for the report of a sort in one launch.  It comes some microseconds
- * before the stream is known to be idle.
+ * Waits until a kernel has written a word of a report.  It comes some
+ * microseconds before the stream is known to be idle.
  */
 static bool
-wait_for_report(const Queue &queue, const JointReport *report)
+wait_for_report(const Queue &queue, const volatile uint32_t &word)
 {
 	for (unsigned looks = 0; looks < report_looks; looks++)
-		if ((report->findings & JOINT_DONE) != 0)
+		if (word != 0)
+		{
+			std::atomic_thread_fence(std::memory_order_acquire);
 			return true;
-	return queue.did(cudaStreamSynchronize(queue.stream),
-					 "sorting in one launch");
+		}
+	return queue.did(cudaStreamSynchronize(queue.stream), "sorting") &&
+		(word != 0 || refuse(queue.error, "a sort has not reported"));
 }
 
 /*
- * Waits for a sort in one launch, and takes its report.  The seat is not given
- * back before that, see joint_seats.cuh.
+ * Waits for the end of a sort, and takes its report.  The seat is not given back
+ * before that, see sort_seats.cuh.
  */
 static bool
-take_report(const Queue &queue, unsigned seat, uint32_t *findings)
+take_report(const Queue &queue, const SortSeat &seat, uint32_t *findings)
 {
-	const JointReport *report = seats.report(seat);
-	bool		has_waited = wait_for_report(queue, report);
-
-	*findings = report->findings;
-	if ((*findings & JOINT_DONE) == 0)
-		return has_waited && refuse(queue.error, "a sort has not reported");
+	if (!wait_for_report(queue, seat.report->findings))
+		return false;
+	*findings = seat.report->findings;
 	seats.give_back(seat);
-	return has_waited;
+	return true;
 }
 
 /* Puts the sort in one launch that suits the number of rows on the queue. */
@@ -259,41 +266,97 @@ gpusort::sort_few_keys(const Queue &queue, const FewKeys &keys, bool want_ties,
 					   SortOutcome *outcome)
 {
 	Order		order = {entries, want_ties ? ORDER_TIE : 0, nullptr};
+	SortSeat	seat = seats.take();
 	uint32_t	findings;
-	unsigned	seat;
 
 	*is_sorted = false;
-	if (!seats.take(&seat))
+	if (seat.report == nullptr)
 		return true;
-	if (!start_sort_in_one_launch(queue, {keys, order, seats.report(seat),
-										  seat}, pairs))
+	if (!start_sort_in_one_launch(queue, {keys, order, seat.report,
+										  seat.number}, pairs))
 	{
 		seats.give_back(seat);
 		return false;
 	}
 	if (!take_report(queue, seat, &findings))
 		return false;
-	*is_sorted = (findings & JOINT_GIVEN_UP) == 0;
+	*is_sorted = (findings & SORT_GIVEN_UP) == 0;
 	*outcome = {are_ordered(findings) ? keys_in_order : "quicksort", {}, {},
-		true, {findings & JOINT_EXCESS, findings & JOINT_DISORDER}, true};
+		true, {findings & SORT_EXCESS, findings & SORT_DISORDER}, true, {}};
 	return true;
+}
+
+/* Waits for the survey.  Without a report it is read from the control block. */
+static bool
+read_survey(const Queue &queue, const Workspace &space,
+			const SortReport *report, KeySurvey *survey)
+{
+	Control		control;
+
+	if (report != nullptr ? !wait_for_report(queue, report->is_surveyed) :
+		!read_control(queue, space, &control))
+		return false;
+	*survey = report != nullptr ? report->survey : control.survey;
+	return true;
+}
+
+bool
+gpusort::start_survey(const Queue &queue, const Keys &keys, const FewSlabs &few,
+					  DeviceAlgorithm algorithm, Counters *counters,
+					  SortSeat *seat)
+{
+	*seat = seats.take();
+	if (survey(queue, keys, few, may_take_radix_sort(keys, algorithm),
+			   counters, seat->report))
+		return true;
+	seats.give_back(*seat);
+	return false;
+}
+
+void
+gpusort::abandon_survey(const Queue &queue, const SortSeat &seat)
+{
+	if (seat.report != nullptr && wait_for_report(queue, seat.report->is_surveyed))
+		seats.give_back(seat);
 }
 
 bool
 gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 				   DeviceAlgorithm algorithm, const Workspace &space,
-				   uint32_t *entries, SortOutcome *outcome)
+				   uint32_t *entries, const SortSeat &seat,
+				   SortOutcome *outcome)
 {
 	Order		order = {entries, want_ties ? ORDER_TIE : 0,
 		&space.control->has_ties};
-	Control		control;
+	KeySurvey	survey;
+	bool		is_started;
 
-	if (!survey(queue, keys, space, may_take_radix_sort(keys, algorithm)) ||
-		!read_survey(queue, space, &control))
+	if (!read_survey(queue, space, seat.report, &survey))
 		return false;
-	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}, false};
-	if (control.survey.are_ordered())
-		return put_in_order(queue, keys, control.survey, want_ties, order);
-	return sort_surveyed(queue, keys, control.survey, want_ties, algorithm,
-						 space, order, outcome);
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}, false, {}};
+	is_started = survey.is_broken != 0 ?
+		refuse(queue.error, "the keys do not end where they are said to") :
+		survey.are_ordered() ?
+		put_in_order(queue, keys, survey, want_ties, order) :
+		sort_surveyed(queue, keys, survey, want_ties, algorithm, space, order,
+					  seat, outcome);
+	if (outcome->seat.report == nullptr)
+		seats.give_back(seat);
+	return is_started;
+}
+
+bool
+gpusort::finish_sort(const Queue &queue, SortOutcome *outcome)
+{
+	uint32_t	findings;
+
+	if (outcome->is_done)
+		return true;
+	if (outcome->seat.report == nullptr)
+		return queue.did(cudaStreamSynchronize(queue.stream), "sorting");
+	if (!take_report(queue, outcome->seat, &findings))
+		return false;
+	outcome->is_checked = true;
+	outcome->check = {findings & SORT_EXCESS, 0};
+	return true;
 }

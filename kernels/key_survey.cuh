@@ -24,6 +24,7 @@
 #define GPUSORT_KEY_SURVEY_CUH
 
 #include "key_words.cuh"
+#include "sort_seats.cuh"
 #include "warp_sort.cuh"
 
 namespace gpusort
@@ -45,6 +46,7 @@ struct SurveyShared
 	KeySurvey	found;
 	uint32_t	digits[max_digit_counts];	/* by digit, and its values */
 	SurveySample sample;
+	bool		is_last;
 };
 
 constexpr unsigned survey_counters = sizeof(KeySurvey) / sizeof(uint32_t);
@@ -277,6 +279,50 @@ survey_whole_tile(const Keys &keys, uint64_t first, const BitWindow &window,
 	}
 }
 
+/* Keys by their tables, one of few slabs that is still to be stored, or both. */
+struct SurveyedKeys
+{
+	Keys		keys;
+	FewSlabs	few;
+
+	/* Stores the table of few slabs, for other kernels. */
+	__device__ __forceinline__ void
+	store_table() const
+	{
+		if (blockIdx.x == 0 && threadIdx.x < few.count)
+			const_cast<uint64_t **>(keys.words.slabs)[threadIdx.x] =
+				few.slabs[threadIdx.x];
+	}
+
+	__device__ __forceinline__ Keys
+	view() const
+	{
+		Keys		view = keys;
+
+		if (few.count > 0)
+			view.words.slabs = few.slabs;
+		return view;
+	}
+};
+
+static_assert(max_few_slabs <= simple_threads, "a thread for each slab");
+
+/* Reports the survey that all blocks have made. */
+static __device__ __forceinline__ void
+report_survey(const KeySurvey &survey, SortReport *report)
+{
+	const volatile uint32_t *from =
+		reinterpret_cast<const volatile uint32_t *>(&survey);
+	uint32_t   *to = reinterpret_cast<uint32_t *>(&report->survey);
+
+	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
+		to[i] = from[i];
+	__threadfence_system();
+	__syncthreads();
+	if (threadIdx.x == 0)
+		report->is_surveyed = 1;
+}
+
 /*
  * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
  * time.  This should be fewer with long keys, so that what is read for the
@@ -285,15 +331,17 @@ survey_whole_tile(const Keys &keys, uint64_t first, const BitWindow &window,
  */
 template <bool counts_digits>
 static __global__ void __launch_bounds__(simple_threads, survey_blocks)
-survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
-			DigitCounts *counts)
+survey_keys(const __grid_constant__ SurveyedKeys surveyed,
+			unsigned rows_per_thread, Counters *counters, SortReport *report)
 {
 	SurveyShared &shared = block_shared<SurveyShared>();
 	KeySurvey  &found = shared.found;
+	Keys		keys = surveyed.view();
 	BitWindow	window = {0, 0, 0};
 	uint64_t	step = static_cast<uint64_t>(rows_per_thread) * simple_threads;
 	RowFindings findings = {false, false, false, false};
 
+	surveyed.store_table();
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
 		reinterpret_cast<uint32_t *>(&found)[i] = 0;
 	for (unsigned i = threadIdx.x; counts_digits && i < max_digit_counts;
@@ -366,7 +414,8 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
 	{
 		uint32_t	bits = reinterpret_cast<uint32_t *>(&found)[i];
-		uint32_t   *sum = &reinterpret_cast<uint32_t *>(survey)[i];
+		uint32_t   *sum =
+			&reinterpret_cast<uint32_t *>(&counters->control.survey)[i];
 
 		if (bits != 0)
 			atomicOr(sum, bits);
@@ -374,7 +423,11 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey,
 	for (unsigned i = threadIdx.x; i < window.digits << window.digit_bits;
 		 i += simple_threads)
 		if (shared.digits[i] != 0)
-			atomicAdd(&counts->counts[i], shared.digits[i]);
+			atomicAdd(&counters->digits.counts[i], shared.digits[i]);
+
+	if (report != nullptr &&
+		is_last_block(&counters->control.surveyed, shared.is_last))
+		report_survey(counters->control.survey, report);
 }
 
 /*
@@ -460,12 +513,12 @@ private:
 };
 
 /*
- * Puts the survey of the keys on the queue; the counters are cleared before.  If
- * it may count digits, keys are one word.
+ * Puts the survey of the keys on the queue; the counters are cleared before.  If it
+ * may count digits, keys are one word.
  */
 static inline bool
-survey(const Queue &queue, const Keys &keys, const Workspace &space,
-	   bool counts_digits)
+survey(const Queue &queue, const Keys &keys, const FewSlabs &few,
+	   bool counts_digits, Counters *counters, SortReport *report)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
 		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
@@ -475,23 +528,13 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	uint64_t	resident = static_cast<uint64_t>(queue.multiprocessors) *
 		survey_blocks;
 
-	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Counters),
-									 queue.stream), "clearing counters") &&
-		queue.launch<SurveyShared>("surveying the keys",
-								   counts_digits ?
-								   survey_keys<true> : survey_keys<false>,
-								   blocks < resident ? blocks : resident,
-								   simple_threads, keys, rows_per_thread,
-								   &space.control->survey, space.digits);
-}
-
-/* Reads the control block with the survey, and refuses keys that make no sense. */
-static inline bool
-read_survey(const Queue &queue, const Workspace &space, Control *control)
-{
-	return read_control(queue, space, control) &&
-		(control->survey.is_broken == 0 ||
-		 refuse(queue.error, "the keys do not end where they are said to"));
+	return queue.launch<SurveyShared>("surveying the keys",
+									  counts_digits ?
+									  survey_keys<true> : survey_keys<false>,
+									  blocks < resident ? blocks : resident,
+									  simple_threads,
+									  SurveyedKeys{keys, few},
+									  rows_per_thread, counters, report);
 }
 
 /* Makes the order of keys that are in order, or in the opposite one. */

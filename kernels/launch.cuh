@@ -215,6 +215,26 @@ grid_barrier(uint32_t *arrived, uint32_t number)
 #endif
 }
 
+/*
+ * Whether all other blocks of the grid have called this before.  If so, the block
+ * sees what they wrote before.  Called by all threads of all blocks, with a
+ * counter that is 0 when the kernel is launched, and with shared memory for the
+ * answer.
+ */
+static __device__ __forceinline__ bool
+is_last_block(uint32_t *finished, bool &is_last)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		__threadfence();
+		is_last = atomicAdd(finished, 1u) == gridDim.x - 1;
+		__threadfence();
+	}
+	__syncthreads();
+	return is_last;
+}
+
 /* Waits until the kernel before has ended, see Queue::launch_behind(). */
 static __device__ __forceinline__ void
 wait_for_kernel_before()

@@ -45,17 +45,18 @@
  * as the memory of the keys is given back meanwhile (the kernel alone takes 148
  * us); 10 million 0.74 and 0.69; 1 million 0.226 and 0.200.
  *
- * Two kinds of orders are not checked: orders of keys that were in order
- * already, where the check would take as long as writing the order, and orders
- * of the radix sort.
+ * Orders of keys that were in order already are not checked, as the check would
+ * take as long as writing the order.  Nor are those of CUB's radix sort, nor those
+ * of the other one if ties are marked.  Else the last pass of a radix sort checks
+ * that every row is there once, while it writes them (digit_pass.cuh).
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_ORDER_CHECK_CUH
 #define GPUSORT_ORDER_CHECK_CUH
 
+#include "order_hash.cuh"
 #include "sorted_keys.cuh"
-#include "warp_sort.cuh"
 
 namespace gpusort
 {
@@ -78,25 +79,6 @@ struct OrderCheckShared
 {
 	OrderCheck	found;
 };
-
-/*
- * Maps numbers one to one, and neighbours far apart (multiplicative hashing,
- * Knuth 1973, section 6.4).
- */
-static __device__ __forceinline__ uint32_t
-scatter_number(uint32_t number)
-{
-	return number * UINT32_C(0x9e3779b9);
-}
-
-/* Adds a number's hash to a sum. */
-static __device__ __forceinline__ void
-add_hash(uint64_t &sum, uint32_t number)
-{
-	uint64_t	scattered = scatter_number(number);
-
-	sum += scattered * scattered;
-}
 
 /*
  * The excess of this thread's entries of those from "first" to "end", of which
@@ -209,8 +191,7 @@ add_findings(uint64_t excess, bool has_disorder, OrderCheck &found,
 {
 	using Sum = unsigned long long;
 
-	for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
-		excess += __shfl_xor_sync(whole_warp, excess, distance);
+	excess = warp_sum(excess);
 	if (warp_lane() == 0)
 		atomicAdd(reinterpret_cast<Sum *>(&found.excess),
 				  static_cast<Sum>(excess));

@@ -167,11 +167,20 @@ radix_sort_fits(uint64_t nrows, unsigned bits)
 }
 
 bool
+radix_sort_reports(const KeySurvey &survey, const WordPlan &plan,
+				   uint64_t nrows, const Order &order)
+{
+	return order.tie == 0 && knows_digits(survey.window, plan, nrows);
+}
+
+bool
 radix_sort(const Queue &queue, const Keys &keys, const KeySurvey &survey,
-		   const WordPlan &plan, const Workspace &space, const Order &order)
+		   const WordPlan &plan, const Workspace &space, const Order &order,
+		   SortReport *report)
 {
 	if (knows_digits(survey.window, plan, keys.nrows))
-		return digit_sort(queue, keys, survey.window, plan, space, order);
+		return digit_sort(queue, keys, survey.window, plan, space, order,
+						  report);
 	return plan.bits <= 32 ?
 		sort_words<uint32_t>(queue, keys, plan, space, order) :
 		sort_words<uint64_t>(queue, keys, plan, space, order);

@@ -14,6 +14,7 @@
 #define GPUSORT_RADIX_SORT_CUH
 
 #include "key_words.cuh"
+#include "sort_seats.cuh"
 
 namespace gpusort
 {
@@ -24,6 +25,10 @@ extern bool radix_sort_gains(uint64_t nrows, unsigned bits);
 /* Whether it can sort this many rows in the workspace that there is. */
 extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
 
+/* Whether its end is reported, which takes a report. */
+extern bool radix_sort_reports(const KeySurvey &survey, const WordPlan &plan,
+							   uint64_t nrows, const Order &order);
+
 /*
  * Sorts all rows by one working word into the order.  If the survey has counted
  * the digits, rows with equal words may come in any order, else they stay in the
@@ -31,7 +36,8 @@ extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
 					   const KeySurvey &survey, const WordPlan &plan,
-					   const Workspace &space, const Order &order);
+					   const Workspace &space, const Order &order,
+					   SortReport *report);
 
 }								/* namespace gpusort */
 

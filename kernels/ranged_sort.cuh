@@ -264,13 +264,13 @@ sort_or_give_up(const JointJob &job, RangedShared &shared)
 	if (range.has_one_word())
 		put_equal_rows(job, leading, range, shared);
 	else if (shared.inside > few_leaf_rows)
-		job.tell(JOINT_GIVEN_UP);
+		job.tell(SORT_GIVEN_UP);
 	else if (shared.inside > 0)
 		sort_range(job, shared);
 	grid_barrier(arrived, ++barrier);
 
 	if (shared.flags.has_ties && job.has_rest(leading))
-		job.tell(JOINT_GIVEN_UP);
+		job.tell(SORT_GIVEN_UP);
 	check_share(job, shared.flags);
 }
 
@@ -280,7 +280,7 @@ sort_by_ranges(const __grid_constant__ JointJob job)
 	RangedShared &shared = block_shared<RangedShared>();
 
 	sort_or_give_up(job, shared);
-	if (is_last_block(job, shared.flags))
+	if (is_last_block(&job.counters().finished, shared.flags.is_last))
 		report_findings(job);
 }
 

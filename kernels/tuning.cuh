@@ -231,7 +231,10 @@ constexpr unsigned ranged_items = 4;
 /* How often the host looks for the report before it waits: some 100 us. */
 constexpr unsigned report_looks = 100000;
 
-/* Slabs of its keys: 2 million keys of 16 words. */
+/*
+ * Slabs whose table a kernel takes as a parameter, that of a sort in one launch and
+ * the survey: 2 million keys of 16 words.
+ */
 constexpr unsigned max_few_slabs = 32;
 
 #endif
@@ -267,8 +270,8 @@ constexpr unsigned max_digits = 4;
 constexpr unsigned max_digit_values = 1u << wide_digit_bits;
 constexpr unsigned max_digit_counts = 3 * max_digit_values; /* of all digits */
 
-/* The most sorts in one launch at a time, of all devices. */
-constexpr unsigned joint_seats = 64;
+/* The most sorts that have a seat at a time, of all devices. */
+constexpr unsigned sort_seats = 64;
 
 /* Words that a thread surveys before its warp reduces the findings. */
 constexpr unsigned survey_words = 16;

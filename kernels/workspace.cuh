@@ -20,8 +20,8 @@
  * order has ORDER_TIE set if its working word equals the word of the entry
  * before.
  *
- * All memory but the order is one allocation, so that a small job pays for
- * only one.  A row takes 12 bytes in each array of pairs and about half a byte
+ * All memory but the order, counters and tables is one allocation, so that a
+ * small job pays for only one.  A row takes 12 bytes in each array of pairs and about half a byte
  * in all lists together.  Places and row numbers are 32 bits: SORT_MAX_ROWS
  * fits.
  *
@@ -226,6 +226,7 @@ struct Control
 	LeafCounts	leaves;
 	TieGroupCounts tie_groups;
 	uint32_t	has_ties;
+	uint32_t	surveyed;		/* blocks that have finished the survey */
 };
 
 /* The counters of a radix sort, see digit_pass.cuh. */
@@ -234,13 +235,15 @@ struct DigitCounts
 	uint32_t	counts[max_digit_counts];	/* keys with a value of a digit */
 	uint32_t	filled[max_digit_values];	/* pairs moved by the first pass */
 	uint32_t	tiles[max_digits];	/* taken by blocks of a pass so far */
+	uint64_t	written;		/* what the last pass has, see report_order() */
 };
 
-/* What is cleared at the beginning of a sort. */
+/* What is cleared before a sort; and room for the table of few slabs of keys. */
 struct Counters
 {
 	Control		control;
 	DigitCounts digits;
+	uint64_t   *few_slabs[max_few_slabs];
 };
 
 /* Allots parts of one allocation, or only adds up their sizes. */
@@ -285,10 +288,8 @@ struct Workspace
 	Range	   *long_groups;
 	uint32_t   *starts;			/* one bit a row, see tie_groups.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
-	Control    *control;
-	DigitCounts *digits;
-	uint64_t  **word_slabs;
-	uint64_t  **end_slabs;
+	Control    *control = nullptr;
+	DigitCounts *digits = nullptr;
 
 	/* Most segments that a level can have: all are longer than a leaf. */
 	static uint64_t
@@ -318,17 +319,23 @@ struct Workspace
 		return max_levels_per_read * max_level_buckets(nrows);
 	}
 
+	/* Counters are not in the workspace, since they are needed before it. */
+	void
+	use_counters(Counters *counters)
+	{
+		control = &counters->control;
+		digits = &counters->digits;
+	}
+
 	/*
-	 * Lays out all but the order for nrows rows, nwords words and nends ends;
-	 * returns the bytes that it takes.  With a null base it only counts them.
+	 * Lays out all but the order for nrows rows; returns the bytes that it takes.
+	 * With a null base it only counts them.
 	 */
 	uint64_t
-	lay_out(void *base, uint64_t nrows, uint64_t nwords, uint64_t nends)
+	lay_out(void *base, uint64_t nrows)
 	{
 		Carver		carver(base);
 
-		take_counters(carver);
-		take_tables(carver, nwords, nends);
 		for (Pairs &array : pairs)
 		{
 			array.words = carver.take<uint64_t>(nrows);
@@ -353,17 +360,6 @@ struct Workspace
 		starts = carver.take<uint32_t>(divide_up(nrows, 32));
 		first_starts = carver.take<uint32_t>(divide_up(nrows,
 													   starts_tile_rows));
-		return carver.bytes();
-	}
-
-	/* The same for a sort in place, which takes only the control block. */
-	uint64_t
-	lay_out_in_place(void *base, uint64_t nwords, uint64_t nends)
-	{
-		Carver		carver(base);
-
-		take_counters(carver);
-		take_tables(carver, nwords, nends);
 		return carver.bytes();
 	}
 
@@ -392,24 +388,6 @@ struct Workspace
 		lists.shorts.leaves[HUGE_LEAF] = room;
 		lists.longs = long_groups;
 		return lists;
-	}
-
-private:
-	void
-	take_counters(Carver &carver)
-	{
-		Counters   *counters = carver.take<Counters>(1);
-
-		control = counters == nullptr ? nullptr : &counters->control;
-		digits = counters == nullptr ? nullptr : &counters->digits;
-	}
-
-	/* Takes the tables of slabs. */
-	void
-	take_tables(Carver &carver, uint64_t nwords, uint64_t nends)
-	{
-		word_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nwords));
-		end_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nends));
 	}
 };
 
