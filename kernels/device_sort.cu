@@ -135,7 +135,8 @@ takes_one_launch(const DeviceSort *sort, const Queue &queue)
 	const JobMemory &memory = sort->memory;
 
 	return takes_joint_sort(queue, sort->shape, memory.rows(),
-							memory.key_words(), sort->algorithm);
+							memory.key_words(), sort->algorithm,
+							memory.seems_narrow());
 }
 
 bool

@@ -24,6 +24,47 @@
 namespace gpusort
 {
 
+/*
+ * A few keys of one word, from each push, by which the host guesses how they will
+ * be sorted, before any kernel has seen them.
+ */
+class KeySample
+{
+public:
+	void
+	add(const uint64_t *words, uint64_t count)
+	{
+		for (unsigned i = 0; count > 0 && i < pushed_samples; i++)
+		{
+			uint64_t	word = words[count * i / pushed_samples];
+			uint64_t	before = words[count * (i > 0 ? i - 1 : 0) /
+									   pushed_samples];
+
+			falls |= word < before;
+			rises |= word > before;
+			any |= word;
+			all_but |= ~word;
+		}
+	}
+
+	/* Whether a radix sort would: keys are not in order, and few bits vary. */
+	bool
+	is_narrow() const
+	{
+		uint64_t	varying = any & all_but;
+
+		return falls && rises &&
+			63 - __builtin_clzll(varying) - __builtin_ctzll(varying) <
+			static_cast<int>(radix_sort_bits);
+	}
+
+private:
+	uint64_t	any = 0;
+	uint64_t	all_but = 0;
+	bool		falls = false;
+	bool		rises = false;
+};
+
 class JobMemory
 {
 public:
@@ -65,7 +106,16 @@ public:
 			!ends.append(queue, from_ends, count_ends(shape, count)))
 			return false;
 		nrows += count;
+		if (shape.fixed_words == 1)
+			sample.add(from, nwords);
 		return true;
+	}
+
+	/* Whether keys seem to be of one word of which few bits vary. */
+	bool
+	seems_narrow() const
+	{
+		return sample.is_narrow();
 	}
 
 	/* Makes the counters and clears them, unless that has been done. */
@@ -265,6 +315,7 @@ private:
 
 	const KeyShape shape;
 	uint64_t	nrows = 0;
+	KeySample	sample;
 	SlabArray	words;
 	SlabArray	ends;
 	DeviceBlock tables;

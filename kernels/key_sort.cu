@@ -213,8 +213,11 @@ sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 bool
 gpusort::takes_joint_sort(const Queue &queue, const KeyShape &shape,
 						  uint64_t nrows, uint64_t nwords,
-						  DeviceAlgorithm algorithm)
+						  DeviceAlgorithm algorithm, bool seem_narrow)
 {
+	if (seem_narrow && nrows > most_narrow_joint_rows &&
+		algorithm == DEVICE_SORT_AUTO && !shape.mark_ties)
+		return false;
 	return shape.fixed_words != 0 && nrows <= most_joint_rows(queue) &&
 		nwords <= max_few_slabs * slab_words &&
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);

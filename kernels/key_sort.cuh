@@ -28,10 +28,13 @@ struct SortOutcome
 	SortSeat	seat;			/* whose report tells that it is done */
 };
 
-/* Whether the keys of a job are so few that sort_few_keys() takes them. */
+/*
+ * Whether the keys of a job are so few that sort_few_keys() takes them.  Fewer are
+ * few if it seems that a radix sort would sort them.
+ */
 extern bool takes_joint_sort(const Queue &queue, const KeyShape &shape,
 							 uint64_t nrows, uint64_t nwords,
-							 DeviceAlgorithm algorithm);
+							 DeviceAlgorithm algorithm, bool seem_narrow);
 
 /*
  * Makes the order of few keys in one launch, with an array of pairs to work in,
