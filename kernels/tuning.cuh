@@ -36,7 +36,7 @@ constexpr unsigned digit_items = 6;
 constexpr unsigned medium_digit_items = 5;
 constexpr unsigned few_digit_items = 4;
 constexpr uint64_t most_medium_digit_rows = 6000;
-constexpr uint64_t most_few_digit_rows = 3000;
+constexpr uint64_t most_few_digit_rows = 3500;
 constexpr unsigned look_back_tiles = 2;
 
 static constexpr unsigned

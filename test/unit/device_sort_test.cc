@@ -130,6 +130,47 @@ test_windows()
 	algorithm = DEVICE_SORT_AUTO;
 }
 
+/*
+ * Keys that one launch could sort go to the radix sort if few bits seem to vary in
+ * them and nobody asks for ties.  The seeming is of 64 keys, the others may differ.
+ */
+static void
+test_narrow_keys()
+{
+	const struct
+	{
+		uint64_t	bits;		/* that vary */
+		uint64_t	surprise;	/* those that vary elsewhere */
+		bool		mark_ties;
+		const char *method;
+	}			cases[] = {
+		{UINT64_C(0xffffffff), 0, false, "radix sort"},
+		{UINT64_C(0x7ffffff) << 32, 0, false, "radix sort"},
+		{UINT64_C(0x7ffffff) << 32, 0, true, "quicksort"},
+		{UINT64_C(0x1ffffffff), 0, false, "quicksort"},
+		{UINT64_C(0xffff), UINT64_C(0xffff) << 40, false, "quicksort"},
+		{0, 0, false, "none, keys in order"},
+	};
+
+	for (const auto &each : cases)
+	{
+		uint64_t	nrows = gpusort::most_narrow_joint_rows + 100;
+		Random		random = {each.bits + each.surprise};
+		TestKeys	keys = fixed_keys(nrows, 1, {constant}, each.mark_ties);
+		std::vector<uint32_t> order;
+		DeviceError error = {};
+
+		for (uint64_t &word : keys.words)
+			word = random.next() & (each.bits | each.surprise);
+		for (uint64_t i = 0; i < gpusort::pushed_samples; i++)
+			keys.words[nrows * i / gpusort::pushed_samples] &= ~each.surprise;
+		CHECK(sort_keys(keys, nrows, order, &error), "%s", error.text);
+		(void) check_order(keys, order, "narrow keys");
+		CHECK(strcmp(method, each.method) == 0, "%s, not %s", method,
+			  each.method);
+	}
+}
+
 static void
 test_several_words()
 {
@@ -681,6 +722,7 @@ main(int argc, char **argv)
 	RUN_TEST("large", test_large);
 	RUN_TEST("misleading samples", test_misleading_samples);
 	RUN_TEST("windows", test_windows);
+	RUN_TEST("narrow keys", test_narrow_keys);
 	RUN_TEST("several words", test_several_words);
 	RUN_TEST("one exception", test_one_exception);
 	RUN_TEST("common prefix", test_common_prefix);
