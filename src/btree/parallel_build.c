@@ -80,7 +80,7 @@ struct ParallelBuild
 
 	RowSegments *segments;		/* shared rows of all members */
 	RowCollector *collector;
-	OrderRoom	room;			/* where the order is to be, if it is shared */
+	SharedOrderRoom room;		/* where the order is to be, if it is shared */
 	RowOrder   *order;
 	Size		limit;			/* bytes for rows, order and ring */
 
@@ -512,35 +512,15 @@ plan_to_write(const ParallelBuild *build)
 	return build->limit - Min(build->limit, ring_bytes);
 }
 
-/*
- * Makes room for the order in shared memory, while there are keys, and lets the
- * workers find the rows meanwhile.
- */
-static uint32 *
-make_room(OrderRoom *room, uint64 nrows)
-{
-	ParallelBuild *build = (ParallelBuild *)
-		((char *) room - offsetof(ParallelBuild, room));
-	Size		limit = plan_to_write(build);
-	Size		used = build->order->store->memory +
-		row_order_memory(build->order);
-	uint32	   *entries = shared_order_make_room(&build->shared->order,
-												 build->collector, nrows,
-												 limit - Min(limit, used));
-
-	if (entries != NULL)
-		leader_decision_wake(&build->team->parts.decision);
-	return entries;
-}
-
 void
 parallel_build_expect_order(ParallelBuild *build, RowOrder *order, Size limit)
 {
 	build->order = order;
 	build->limit = limit;
-	build->room.make = make_room;
 	if (order->store->nrows > 0)
-		row_order_set_room(order, &build->room);
+		shared_order_expect(&build->room, &build->shared->order, order,
+							build->collector, &build->team->parts.decision,
+							plan_to_write(build));
 }
 
 bool

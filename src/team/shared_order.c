@@ -125,9 +125,16 @@ find_mapping(const SharedOrder *shared)
 		dsm_find_mapping(shared->segment);
 }
 
-uint32 *
-shared_order_make_room(SharedOrder *shared, const RowCollector *collector,
-					   uint64 nrows, Size limit)
+/*
+ * Makes room in shared memory for the order of all rows that the collector has
+ * collected, and for what it takes to find these rows.  From then on other
+ * processes can find them.  Returns the room for the entries, the same if it
+ * has been made before; NULL if there is no memory, or if it would take more
+ * than "limit" bytes.
+ */
+static uint32 *
+make_room(SharedOrder *shared, const RowCollector *collector, uint64 nrows,
+		  Size limit)
 {
 	const RowSequences *sequences = row_collector_sequences(collector);
 	dsm_segment *segment = find_mapping(shared);
@@ -147,6 +154,35 @@ shared_order_make_room(SharedOrder *shared, const RowCollector *collector,
 	return entries_of(dsm_segment_address(segment));
 }
 
+/* Makes room while there are keys; the function of an OrderRoom. */
+static uint32 *
+make_expected_room(OrderRoom *base, uint64 nrows)
+{
+	SharedOrderRoom *room = (SharedOrderRoom *) base;
+	Size		used = room->order->store->memory +
+		row_order_memory(room->order);
+	uint32	   *entries = make_room(room->shared, room->collector, nrows,
+									room->limit - Min(room->limit, used));
+
+	if (entries != NULL)
+		leader_decision_wake(room->decision);
+	return entries;
+}
+
+void
+shared_order_expect(SharedOrderRoom *room, SharedOrder *shared,
+					RowOrder *order, const RowCollector *collector,
+					LeaderDecision *decision, Size limit)
+{
+	room->room.make = make_expected_room;
+	room->shared = shared;
+	room->collector = collector;
+	room->order = order;
+	room->decision = decision;
+	room->limit = limit;
+	row_order_set_room(order, &room->room);
+}
+
 bool
 shared_order_set(SharedOrder *shared, RowOrder *order,
 				 const RowCollector *collector, Size limit)
@@ -160,8 +196,7 @@ shared_order_set(SharedOrder *shared, RowOrder *order,
 	shared->row_bytes = row_store_row_bytes(order->store);
 	if (nrows == 0)
 		return true;
-	entries = shared_order_make_room(shared, collector, nplaced,
-									 limit - Min(limit, used));
+	entries = make_room(shared, collector, nplaced, limit - Min(limit, used));
 	if (entries == NULL)
 		return false;
 	if (order->entries != entries)

@@ -9,6 +9,7 @@
 #define GPUSORT_SHARED_ORDER_H
 
 #include "sort/row_order.h"
+#include "team/leader_decision.h"
 #include "team/row_collector.h"
 
 /* An order that is shared, in the parallel context. */
@@ -24,16 +25,26 @@ typedef struct SharedOrder
 /* Initializes the state, when no process uses it. */
 extern void shared_order_init(SharedOrder *shared);
 
+/* Room in shared memory for an order that is to be made, in the leader. */
+typedef struct SharedOrderRoom
+{
+	OrderRoom	room;
+	SharedOrder *shared;
+	const RowCollector *collector;
+	const RowOrder *order;
+	LeaderDecision *decision;
+	Size		limit;
+} SharedOrderRoom;
+
 /*
- * Makes room in shared memory for the order of all rows that the collector has
- * collected, and for what it takes to find these rows.  From then on other
- * processes can find them.  Returns the room for the entries, the same if it
- * has been made before; NULL if there is no memory, or if it would take more
- * than "limit" bytes.
+ * Lets the order of all rows that the collector has collected be made in shared
+ * memory, unless rows and order would take more than "limit" bytes.  Others,
+ * which await the decision, find the rows meanwhile.  The room must stay.
  */
-extern uint32 *shared_order_make_room(SharedOrder *shared,
-									  const RowCollector *collector,
-									  uint64 nrows, Size limit);
+extern void shared_order_expect(SharedOrderRoom *room, SharedOrder *shared,
+								RowOrder *order,
+								const RowCollector *collector,
+								LeaderDecision *decision, Size limit);
 
 /*
  * Shares an order.  Unless its entries are in the room already, makes room,

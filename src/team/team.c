@@ -109,7 +109,7 @@ struct Team
 	bool		by_keys;		/* the rows of all are sorted */
 	TeamWork	work;			/* what will be announced */
 	MergedRuns	merge;			/* the runs of all */
-	OrderRoom	room;			/* where the order is to be, if it is shared */
+	SharedOrderRoom room;		/* where the order is to be, if it is shared */
 	PartReader *slices;			/* reader of slices, some of which members
 								 * send, or NULL */
 };
@@ -402,27 +402,6 @@ memory_of_slices(Team *team)
 	return limit - Min(limit, bytes_of_senders);
 }
 
-/*
- * Makes room for the order in shared memory, while there are keys, and lets the
- * other members find the rows meanwhile.
- */
-static uint32 *
-make_room(OrderRoom *room, uint64 nrows)
-{
-	Team	   *team = (Team *) ((char *) room - offsetof(Team, room));
-	TeamShared *shared = team->shared;
-	const RowOrder *order = team->sort.external.order;
-	Size		limit = memory_of_slices(team);
-	Size		used = order->store->memory + row_order_memory(order);
-	uint32	   *entries = shared_order_make_room(&shared->slices.order,
-												 team->collector, nrows,
-												 limit - Min(limit, used));
-
-	if (entries != NULL)
-		leader_decision_wake(&shared->parts.decision);
-	return entries;
-}
-
 /* May the order be shared, before it is made? */
 static bool
 may_share_order(const Team *team)
@@ -443,9 +422,11 @@ team_order(Team *team, bool in_slices)
 	take_rest(team);
 	team->report.fill_microseconds = microseconds_since(team->started);
 	INSTR_TIME_SET_CURRENT(filled);
-	team->room.make = make_room;
 	if (in_slices && may_share_order(team))
-		row_order_set_room(team->sort.external.order, &team->room);
+		shared_order_expect(&team->room, &team->shared->slices.order,
+							team->sort.external.order, team->collector,
+							&team->shared->parts.decision,
+							memory_of_slices(team));
 	team->by_keys = member_sort_perform(&team->sort);
 	team->report.sort_microseconds = microseconds_since(filled);
 	return team->by_keys;
