@@ -30,12 +30,6 @@ page_writer_begin(void)
 	return GetRedoRecPtr();
 }
 
-bool
-page_writer_is_file_start(BlockNumber block)
-{
-	return block % RELSEG_SIZE == 0;
-}
-
 void
 page_writer_write(Relation index, BlockNumber *blocks, Page *pages, int npages)
 {
@@ -51,7 +45,7 @@ page_writer_write(Relation index, BlockNumber *blocks, Page *pages, int npages)
 	{
 		for (end = first + 1; end < npages; end++)
 			if (blocks[end] != blocks[end - 1] + 1 ||
-				page_writer_is_file_start(blocks[end]))
+				page_writer_file(blocks[end]) != page_writer_file(blocks[first]))
 				break;
 		write_blocks(RelationGetSmgr(index), MAIN_FORKNUM, blocks[first],
 					 pages + first, end - first);

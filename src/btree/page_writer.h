@@ -15,7 +15,10 @@
 /* The best number of pages to write at once. */
 #define PAGE_BATCH	32
 
-/* Returns what page_writer_finish() has to know of the time before the first page. */
+/*
+ * Returns what page_writer_finish() has to know of the time before the first
+ * page.
+ */
 extern XLogRecPtr page_writer_begin(void);
 
 /*
@@ -27,17 +30,22 @@ extern XLogRecPtr page_writer_begin(void);
 extern void page_writer_write(Relation index, BlockNumber *blocks,
 							  Page *pages, int npages);
 
+/* Returns the number of the index's file to which the block belongs. */
+static inline uint32
+page_writer_file(BlockNumber block)
+{
+	return block / RELSEG_SIZE;
+}
+
 /*
- * True if the block is the first of another file of the index.  Before it or
- * a block behind it is written, page_writer_begin_file() is to be called, while nobody writes
- * to the index.
+ * Begins another file of the index, with its first block.  Called before that
+ * block or one behind it is written, while nobody writes to the index.
  */
-extern bool page_writer_is_file_start(BlockNumber block);
 extern void page_writer_begin_file(Relation index, BlockNumber block);
 
 /*
- * Makes all pages outlive a crash, if the index has to, when the last one has been
- * written.
+ * Makes all pages outlive a crash, if the index has to, when the last one has
+ * been written.
  */
 extern void page_writer_finish(Relation index, XLogRecPtr begun);
 

@@ -10,15 +10,16 @@
  * of the time of the other steps.
  *
  * Pages are filled in a ring in shared memory, where the number of a page
- * gives its slot.  The leader ties them to the tree in order, where they are:
- * it sets their links, and gives them their blocks in the index.  Pages that
- * are tied are complete.  Members take batches of them, and log and write
- * these, each for itself (page_writer.c).  The leader does so only if there is
- * nothing to be tied, and makes pages itself if there is no batch.
+ * gives its slot.  The leader adds them to the tree in order, where they are:
+ * it sets their links, and gives them their blocks in the index.  A page is
+ * complete when the next one is added.  Members take batches of complete pages,
+ * and log and write these, each for itself (page_writer.c).  The leader does so
+ * only if there is nothing to be added, and makes pages itself if there is no
+ * batch.
  *
  * A member whose page has no slot yet writes what is complete, or waits.
- * Nobody waits for ever, since the next page to be tied always has a slot, and
- * a member needs no slot to lay out its chunk.  The leader ties no page that
+ * Nobody waits for ever, since the next page to be added always has a slot, and
+ * a member needs no slot to lay out its chunk.  The leader adds no page that
  * might begin another file of the index while somebody writes.
  *
  *-------------------------------------------------------------------------
@@ -63,7 +64,7 @@ parallel_write_init(WriteShared *shared)
 {
 	pg_atomic_init_u32(&shared->next_chunk, 0);
 	pg_atomic_init_u32(&shared->turn, 0);
-	pg_atomic_init_u32(&shared->ntied, 0);
+	pg_atomic_init_u32(&shared->ncomplete, 0);
 	pg_atomic_init_u32(&shared->ntaken, 0);
 	pg_atomic_init_u32(&shared->nwritten, 0);
 	pg_atomic_init_u32(&shared->worker_pages, 0);
@@ -190,7 +191,7 @@ add_page(WriteMember *leader)
 		return false;
 	pg_read_barrier();
 	if (unlikely(tree_writer_may_begin_file(leader->writer)) &&
-		pg_atomic_read_u32(&shared->nwritten) != pg_atomic_read_u32(&shared->ntied))
+		pg_atomic_read_u32(&shared->nwritten) != pg_atomic_read_u32(&shared->ncomplete))
 		return false;
 	block = tree_writer_add_leaf(leader->writer, page_of(leader, page));
 	leader->nrows_added += slot_of(leader, page)->nrows;
@@ -199,7 +200,7 @@ add_page(WriteMember *leader)
 	{
 		slot_of(leader, page - 1)->block = block;
 		pg_write_barrier();
-		pg_atomic_write_u32(&shared->ntied, page);
+		pg_atomic_write_u32(&shared->ncomplete, page);
 	}
 	return true;
 }
@@ -239,7 +240,7 @@ take_complete(WriteShared *shared, uint32 least, uint32 *first)
 	*first = pg_atomic_read_u32(&shared->ntaken);
 	do
 	{
-		npages = Min(pg_atomic_read_u32(&shared->ntied) - *first, PAGE_BATCH);
+		npages = Min(pg_atomic_read_u32(&shared->ncomplete) - *first, PAGE_BATCH);
 		if (npages < least)
 			return 0;
 	} while (!pg_atomic_compare_exchange_u32(&shared->ntaken, first,

@@ -21,7 +21,7 @@ typedef struct LeafSlot
 {
 	pg_atomic_uint32 state;		/* twice the lap; 1 more if the page is full */
 	uint32		nrows;			/* rows of the page */
-	BlockNumber block;			/* where it is to be written; once it is tied */
+	BlockNumber block;			/* where it is to be written, once complete */
 } LeafSlot;
 
 /* The state that all members share. */
@@ -37,7 +37,7 @@ typedef struct WriteShared
 
 	pg_atomic_uint32 next_chunk;	/* first chunk that nobody has taken */
 	pg_atomic_uint32 turn;		/* chunk that may be laid out */
-	pg_atomic_uint32 ntied;		/* pages that are complete, tied to the tree */
+	pg_atomic_uint32 ncomplete; /* pages that are complete */
 	pg_atomic_uint32 ntaken;	/* pages that somebody writes, or has written */
 	pg_atomic_uint32 nwritten;	/* pages that have left the ring */
 	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
@@ -48,7 +48,7 @@ typedef struct WriteShared
 	uint32		npages;			/* pages laid out so far */
 
 	ConditionVariable turn_passed;
-	ConditionVariable ring_changed; /* pages are tied or written */
+	ConditionVariable ring_changed; /* pages are complete or written */
 	ConditionVariable for_leader;	/* signalled for a turn, and when pages
 									 * are full or written */
 } WriteShared;
@@ -73,7 +73,7 @@ extern bool parallel_write_make_ring(WriteShared *shared);
  * Makes and writes pages together with the other members, which have the same
  * rows.  Only the leader has a writer of the tree, which gets the last leaf; a
  * worker passes NULL, and does nothing if the leader has ended already.  The
- * progress counts the rows that the leader has tied to the tree, or that the
+ * progress counts the rows that the leader has added to the tree, or that the
  * worker has put on pages.  Returns false if rows turn out not to be in order;
  * some pages may have been written by then, and some may still be until the
  * workers have ended.

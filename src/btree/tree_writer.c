@@ -103,7 +103,7 @@ next_block(TreeWriter *writer)
 {
 	BlockNumber block = writer->nblocks++;
 
-	if (page_writer_is_file_start(block))
+	if (page_writer_file(block) != page_writer_file(block - 1))
 	{
 		write_complete(writer);
 		page_writer_begin_file(writer->index, block);
@@ -170,10 +170,11 @@ add_to_parent(TreeWriter *writer, TreeLevel *level, BlockNumber block)
 }
 
 /*
- * Completes the level's page, which is full and has its high key.  The page on
- * its right becomes the level's page, and may have no contents yet.
+ * Completes the level's page, which is full and has its high key, and returns
+ * its block.  The page on its right becomes the level's page, and may have no
+ * contents yet.
  */
-static void
+static BlockNumber
 complete_page(TreeWriter *writer, TreeLevel *level, Page next)
 {
 	Page		full = level->page;
@@ -187,6 +188,7 @@ complete_page(TreeWriter *writer, TreeLevel *level, Page next)
 	opaque->btpo_prev = level->previous;
 	opaque->btpo_next = level->block;
 	level->previous = full_block;
+	return full_block;
 }
 
 /* Goes on to a new page, to which the last tuple of the present one moves. */
@@ -194,13 +196,11 @@ static void
 turn_page(TreeWriter *writer, TreeLevel *level)
 {
 	Page		full = level->page;
-	BlockNumber full_block = level->block;
 	Page		next = begin_page(level->height);
 
 	put_link(next, tree_page_tuple(full, level->last));
 	tree_page_last_to_high_key(full, level->last);
-	complete_page(writer, level, next);
-	add_complete(writer, full_block, full);
+	add_complete(writer, complete_page(writer, level, next), full);
 	level->last = P_FIRSTKEY;
 }
 
@@ -231,16 +231,10 @@ add_tuple(TreeWriter *writer, TreeLevel *level, IndexTuple tuple)
 BlockNumber
 tree_writer_add_leaf(TreeWriter *writer, Page leaf)
 {
-	BlockNumber before = P_NONE;
-
-	if (writer->leaves == NULL)
-		writer->leaves = begin_level(writer, 0, leaf);
-	else
-	{
-		before = writer->leaves->block;
-		complete_page(writer, writer->leaves, leaf);
-	}
-	return before;
+	if (writer->leaves != NULL)
+		return complete_page(writer, writer->leaves, leaf);
+	writer->leaves = begin_level(writer, 0, leaf);
+	return P_NONE;
 }
 
 void
@@ -255,11 +249,10 @@ tree_writer_keep_leaf(TreeWriter *writer)
 bool
 tree_writer_may_begin_file(const TreeWriter *writer)
 {
+	BlockNumber last = writer->nblocks - 1;
+
 	/* a page of each level may be begun */
-	for (uint32 i = 0; i < MAX_LEVELS; i++)
-		if (page_writer_is_file_start(writer->nblocks + i))
-			return true;
-	return false;
+	return page_writer_file(last + MAX_LEVELS) != page_writer_file(last);
 }
 
 Page
