@@ -51,6 +51,7 @@ OBJS = \
 	src/executor/gpusort_plan.o \
 	src/executor/group_rows.o \
 	src/executor/group_totals.o \
+	src/executor/input_rows.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \
 	src/executor/node_gpusort.o \

@@ -152,13 +152,13 @@ native_sort_empty(NativeSort *sort, double bound)
 }
 
 uint64
-native_sort_take(NativeSort *sort, PlanState *source, uint64 most)
+native_sort_take(NativeSort *sort, const InputRows *input, uint64 most)
 {
 	uint64		nrows = 0;
 
 	for (; nrows < most; nrows++)
 	{
-		TupleTableSlot *slot = ExecProcNode(source);
+		TupleTableSlot *slot = input_rows_next(input);
 
 		if (TupIsNull(slot))
 			break;

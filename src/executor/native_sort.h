@@ -11,6 +11,7 @@
 #include "nodes/execnodes.h"
 #include "utils/tuplesort.h"
 
+#include "executor/input_rows.h"
 #include "executor/row_source.h"
 #include "keys/sort_keys.h"
 
@@ -53,10 +54,10 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 }
 
 /*
- * Puts "most" rows of the source, or fewer at its end.  Returns the number of
+ * Puts "most" rows of the input, or fewer at its end.  Returns the number of
  * rows that it has put.
  */
-extern uint64 native_sort_take(NativeSort *sort, PlanState *source,
+extern uint64 native_sort_take(NativeSort *sort, const InputRows *input,
 							   uint64 most);
 
 #endif							/* GPUSORT_NATIVE_SORT_H */

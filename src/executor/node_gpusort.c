@@ -62,6 +62,7 @@ typedef struct GpuSortState
 	const SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
+	InputRows	input;			/* rows of the child */
 	TupleTableSlot *row;		/* row as it is sorted */
 	AttrNumber *copied;			/* columns of the row of which copies are
 								 * added */
@@ -169,6 +170,7 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
 										eflags & ~again);
 
+	input_rows_init(&state->input, outerPlanState(node));
 	init_result(state);
 	node_limit_begin(&state->limit, node);
 	sort_bound_await();
@@ -237,12 +239,11 @@ leave_team(void *node)
 static uint64
 put_rows(GpuSortState *state)
 {
-	PlanState  *child = outerPlanState(&state->scan.css);
 	uint64		nrows = 0;
 
 	for (;; nrows++)
 	{
-		TupleTableSlot *slot = ExecProcNode(child);
+		TupleTableSlot *slot = input_rows_next(&state->input);
 
 		if (TupIsNull(slot))
 			break;
@@ -327,7 +328,7 @@ sort_alone(GpuSortState *state)
 
 	state->sort = begin_sort(state);
 	row_sort_limit_groups(state->sort, node_limit_of_sort(&state->limit));
-	nrows = row_sort_take(state->sort, outerPlanState(&state->scan.css));
+	nrows = row_sort_take(state->sort, &state->input);
 	row_sort_perform(state->sort);
 	return nrows;
 }

@@ -101,6 +101,7 @@ parallel_sort_begin(CustomScanState *node, EState *estate, int eflags)
 										 "gpusort parallel sort",
 										 ALLOCSET_SMALL_SIZES);
 	node_limit_begin(&sort->limit, node);
+	input_rows_init(&sort->input, outerPlanState(node));
 	sort->descriptor = ExecGetResultType(outerPlanState(node));
 }
 
@@ -140,11 +141,11 @@ put_beside(SortBeside *beside, TupleTableSlot *row)
 
 /* Returns the next row to be sorted; NULL if there is none. */
 static inline TupleTableSlot *
-next_row(ParallelSort *sort, PlanState *child)
+next_row(ParallelSort *sort)
 {
 	for (;;)
 	{
-		TupleTableSlot *slot = ExecProcNode(child);
+		TupleTableSlot *slot = input_rows_next(&sort->input);
 
 		if (sort->take_row != NULL)
 			sort->take_row(sort, TupIsNull(slot) ? NULL : slot);
@@ -226,7 +227,6 @@ perform_beside(const ParallelSort *sort, SortBeside *beside)
 static void
 sort_alone(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort);
 	TupleTableSlot *slot;
 
 	sort->sort = begin_sort(sort, &sort->emptied, sort->descriptor,
@@ -238,9 +238,9 @@ sort_alone(ParallelSort *sort)
 		row_sort_want_places(sort->sort);
 	begin_beside(sort);
 	if (takes_rows_unchanged(sort))
-		sort->nrows = row_sort_take(sort->sort, child);
+		sort->nrows = row_sort_take(sort->sort, &sort->input);
 	else
-		while ((slot = next_row(sort, child)) != NULL)
+		while ((slot = next_row(sort)) != NULL)
 			row_sort_put(sort->sort, slot);
 	sort->last_was_small = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
@@ -256,10 +256,9 @@ sort_alone(ParallelSort *sort)
 static void
 put_rows(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort);
 	TupleTableSlot *slot;
 
-	while ((slot = next_row(sort, child)) != NULL)
+	while ((slot = next_row(sort)) != NULL)
 		team_put(sort->team, slot);
 	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);

@@ -12,6 +12,7 @@
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
 
+#include "executor/input_rows.h"
 #include "executor/node_limit.h"
 #include "executor/row_sort.h"
 
@@ -99,6 +100,8 @@ struct ParallelSort
 	RowMaker   *maker;			/* makes the rows that are sorted; NULL: the
 								 * child's rows are sorted */
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
+
+	InputRows	input;			/* rows of the child */
 
 	/*
 	 * Is called with each row of the child, and with NULL behind the last

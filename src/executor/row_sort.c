@@ -490,7 +490,7 @@ row_sort_put(RowSort *sort, TupleTableSlot *slot)
 }
 
 uint64
-row_sort_take(RowSort *sort, PlanState *source)
+row_sort_take(RowSort *sort, const InputRows *input)
 {
 	uint64		nrows = 0;
 	uint64		taken;
@@ -498,7 +498,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 	/* a native sort has nothing else to do between rows */
 	while (sort->status == TAKES_ROWS)
 	{
-		TupleTableSlot *slot = ExecProcNode(source);
+		TupleTableSlot *slot = input_rows_next(input);
 
 		if (TupIsNull(slot))
 			return nrows;
@@ -507,7 +507,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 	}
 	do
 	{
-		taken = native_sort_take(sort->native, source, PROGRESS_ROWS);
+		taken = native_sort_take(sort->native, input, PROGRESS_ROWS);
 		sort_progress_add(sort->progress, taken);
 		nrows += taken;
 	} while (taken == PROGRESS_ROWS);

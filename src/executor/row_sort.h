@@ -15,6 +15,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "executor/input_rows.h"
 #include "keys/sort_keys.h"
 #include "sort/group_limit.h"
 #include "spill/sorted_runs.h"
@@ -122,8 +123,8 @@ extern void row_sort_want_places(RowSort *sort);
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
-/* Puts all rows of this node; returns their number. */
-extern uint64 row_sort_take(RowSort *sort, PlanState *source);
+/* Puts all rows of the input; returns their number. */
+extern uint64 row_sort_take(RowSort *sort, const InputRows *input);
 
 /* Sorts, after the last row.  Rows can be fetched only after that. */
 extern void row_sort_perform(RowSort *sort);

@@ -47,6 +47,7 @@
 #include "heap/heap_scan.h"
 #include "port/cache_lines.h"
 #include "port/compat.h"
+#include "port/is_heap.h"
 
 /*
  * The most pages of a range that is left to core: fewer than a scan of a large
@@ -388,7 +389,7 @@ heap_scan_for_build(Relation heap, Relation index, IndexInfo *info,
 					ParallelTableScanDesc parallel, bool progress,
 					IndexBuildCallback callback, void *state)
 {
-	if (!info->ii_Concurrent && heap->rd_tableam == GetHeapamTableAmRoutine())
+	if (!info->ii_Concurrent && is_heap(heap))
 		return scan_heap(heap, index, info, parallel, progress, callback,
 						 state);
 	return table_index_build_scan(heap, index, info, true, progress, callback,
