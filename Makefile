@@ -76,6 +76,7 @@ OBJS = \
 	src/executor/value_order.o \
 	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
+	src/heap/heap_sample.o \
 	src/heap/heap_scan.o \
 	src/index/take_builds.o \
 	src/index/worker_setting.o \

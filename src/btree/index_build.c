@@ -35,8 +35,10 @@
 #include "btree/parallel_build.h"
 #include "btree/tree_writer.h"
 #include "common/host_sort.h"
+#include "heap/heap_sample.h"
 #include "heap/heap_scan.h"
 #include "port/compat.h"
+#include "port/is_heap.h"
 #include "port/shared_memory.h"
 #include "port/timing.h"
 #include "settings.h"
@@ -78,13 +80,17 @@ expected_width(const IndexBuild *build, int column)
 	Form_pg_attribute attribute =
 		TupleDescAttr(RelationGetDescr(build->index), column);
 	AttrNumber	attno = build->info->ii_IndexAttrNumbers[column];
-	int32		width = attribute->attlen;
+	int32		width;
 
-	if (width <= 0 && AttributeNumberIsValid(attno))
-		width = get_attavgwidth(RelationGetRelid(build->heap), attno);
-	if (width <= 0)
-		width = get_typavgwidth(attribute->atttypid, attribute->atttypmod);
-	return width;
+	if (attribute->attlen > 0)
+		return attribute->attlen;
+	if (!AttributeNumberIsValid(attno))
+		return get_typavgwidth(attribute->atttypid, attribute->atttypmod);
+	width = get_attavgwidth(RelationGetRelid(build->heap), attno);
+	if (width > 0)
+		return width;
+	return is_heap(build->heap) ? heap_sample_width(build->heap, attno) :
+		get_typavgwidth(attribute->atttypid, attribute->atttypmod);
 }
 
 /*

@@ -52,10 +52,12 @@
 
 #include "btree/index_build.h"
 #include "btree/index_rows.h"
+#include "heap/heap_sample.h"
 #include "index/take_builds.h"
 #include "index/worker_setting.h"
 #include "inverted/inverted_build.h"
 #include "port/compat.h"
+#include "port/is_heap.h"
 #include "refusal.h"
 #include "settings.h"
 
@@ -90,6 +92,8 @@ estimate_rows(Relation heap)
 	double		rows;
 	double		visible;
 
+	if (heap->rd_rel->reltuples < 0 && is_heap(heap))
+		return heap_sample_rows(heap);
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
 	return rows;
 }

@@ -320,6 +320,34 @@ ALTER TABLE built ATTACH PARTITION built_3 FOR VALUES FROM (1500) TO (2000);
 SELECT check_all();
 DROP TABLE built;
 
+-- A table without statistics, whose rows are shorter or longer than they look from outside: how often each is scanned, and whether files are
+-- written, with memory for all rows, and with less.
+CREATE FUNCTION times_scanned(loaded regclass) RETURNS numeric LANGUAGE sql AS $$
+	SELECT pg_stat_get_tuples_returned(loaded) / 10000.0
+$$;
+CREATE TABLE narrow WITH (autovacuum_enabled = off, parallel_workers = 2) AS
+SELECT i AS id, NULL::text AS a, NULL::text AS b, NULL::text AS c, NULL::text AS d FROM generate_series(1, 10000) i;
+CREATE TABLE wide WITH (autovacuum_enabled = off, parallel_workers = 2) AS
+SELECT i AS id, i || repeat(' a long text', 50) AS long FROM generate_series(1, 10000) i;
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+SELECT builds() IS NOT NULL;
+SET gpusort.work_mem = '300kB';
+CREATE INDEX ON narrow (id);
+SELECT pg_stat_force_next_flush();
+SELECT times_scanned('narrow'), builds();
+SET gpusort.work_mem = '1MB';
+CREATE INDEX ON wide (id);
+SELECT pg_stat_force_next_flush();
+SELECT times_scanned('wide'), builds();
+SET gpusort.work_mem = '4MB';
+CREATE INDEX ON wide (long COLLATE "C");
+SELECT pg_stat_force_next_flush();
+SELECT times_scanned('wide'), builds();
+RESET gpusort.work_mem;
+DROP TABLE narrow, wide;
+DROP FUNCTION times_scanned;
+
 DROP OPERATOR FAMILY reverse_ops USING btree;
 DROP OPERATOR <# (int, int);
 DROP FUNCTION check_all, check_index, builds, pages, reverse_compare;
