@@ -181,15 +181,25 @@ survey_share(const JointJob &job, unsigned leading, JointFlags &flags)
 	note_findings(findings, flags);
 }
 
-/* Puts the rows of a range of one word, of any number. */
+/* Puts the gathered rows of a range of one word. */
+static __device__ __forceinline__ void
+put_gathered_rows(const JointJob &job, RangedShared &shared)
+{
+	if (shared.inside > 1)
+		shared.flags.has_ties = true;
+	for (uint32_t number = threadIdx.x; number < shared.inside;
+		 number += joint_threads)
+		job.order.put(shared.before + number, shared.rows[number], number > 0);
+}
+
+/* Puts the rows of a range of one word that are too many to be gathered. */
 static __device__ __forceinline__ void
 put_equal_rows(const JointJob &job, unsigned leading, const WordRange &range,
 			   RangedShared &shared)
 {
 	uint32_t	nrows = job.keys.nrows;
 
-	if (shared.inside > 1)
-		shared.flags.has_ties = true;
+	shared.flags.has_ties = true;
 	__syncthreads();
 	if (threadIdx.x == 0)
 		shared.inside = 0;
@@ -220,6 +230,23 @@ sort_range(const JointJob &job, RangedShared &shared)
 			if (is_tie)
 				shared.flags.has_ties = true;
 		});
+}
+
+/* Puts the rows of the range where they belong, or gives up. */
+static __device__ __forceinline__ void
+put_range(const JointJob &job, unsigned leading, const WordRange &range,
+		  RangedShared &shared)
+{
+	bool		is_gathered = shared.inside <= few_leaf_rows;
+
+	if (range.has_one_word() && is_gathered)
+		put_gathered_rows(job, shared);
+	else if (range.has_one_word())
+		put_equal_rows(job, leading, range, shared);
+	else if (!is_gathered)
+		job.tell(SORT_GIVEN_UP);
+	else if (shared.inside > 0)
+		sort_range(job, shared);
 }
 
 /* Makes the order, or gives up. */
@@ -261,12 +288,7 @@ sort_or_give_up(const JointJob &job, RangedShared &shared)
 
 	gather_range(job, leading, range, shared);
 	__syncthreads();
-	if (range.has_one_word())
-		put_equal_rows(job, leading, range, shared);
-	else if (shared.inside > few_leaf_rows)
-		job.tell(SORT_GIVEN_UP);
-	else if (shared.inside > 0)
-		sort_range(job, shared);
+	put_range(job, leading, range, shared);
 	grid_barrier(arrived, ++barrier);
 
 	if (shared.flags.has_ties && job.has_rest(leading))

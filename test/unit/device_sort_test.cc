@@ -97,6 +97,29 @@ test_misleading_samples()
 }
 
 /*
+ * One word in a quarter or more of few rows: the last in the order, which may
+ * have a range of its own where there are only two.  On a device there may be
+ * more of it than a block can gather.
+ */
+static void
+test_frequent_word()
+{
+	for (uint64_t nrows : {large(30000, 64), large(20000, 50)})
+		for (unsigned rare : {2, 4, 8, 12})
+			for (bool mark_ties : {false, true})
+			{
+				TestKeys	keys = fixed_keys(nrows, 1, {uniform}, mark_ties);
+				Random		random = {nrows + rare};
+
+				for (uint64_t &word : keys.words)
+					if (random.below(16) >= rare)
+						word = UINT64_MAX;
+				sort_and_check(keys, "frequent word");
+				CHECK(strcmp(method, "quicksort") == 0, "%s", method);
+			}
+}
+
+/*
  * The survey may guess the varying bits of these keys from a sample: some bits
  * anywhere in the word, with and without gaps.  More bits, above or below,
  * vary in all rows but those of the sample.
@@ -721,6 +744,7 @@ main(int argc, char **argv)
 	RUN_TEST("distributions", test_distributions);
 	RUN_TEST("large", test_large);
 	RUN_TEST("misleading samples", test_misleading_samples);
+	RUN_TEST("frequent word", test_frequent_word);
 	RUN_TEST("windows", test_windows);
 	RUN_TEST("narrow keys", test_narrow_keys);
 	RUN_TEST("several words", test_several_words);
