@@ -22,8 +22,8 @@
  * The scan may be one of several that an Append takes one after the other, as
  * those of a table's partitions.  A row of another kind of plan is given by the
  * plan.  So is every row if something looks at the scan while it gives them:
- * EXPLAIN ANALYZE, which measures it, or EvalPlanQual, which puts other rows in
- * their place.
+ * EXPLAIN ANALYZE, which takes its times, or EvalPlanQual, which puts other rows
+ * in their place.
  *
  *-------------------------------------------------------------------------
  */
@@ -86,7 +86,7 @@ static bool
 is_plain_scan(const PlanState *plan)
 {
 	return IsA(plan, SeqScanState) &&
-		plan->instrument == NULL &&
+		(plan->state->es_instrument & INSTRUMENT_TIMER) == 0 &&
 		plan->state->es_epq_active == NULL &&
 		is_heap(((const ScanState *) plan)->ss_currentRelation);
 }
@@ -443,7 +443,10 @@ give_row(PageRows *rows, HeapScanDesc scan, HeapTuple row)
 	ResetExprContext(context);
 	context->ecxt_scantuple = node->ss_ScanTupleSlot;
 	if (node->ps.qual != NULL && !ExecQual(node->ps.qual, context))
+	{
+		InstrCountFiltered1(node, 1);
 		return NULL;
+	}
 	if (rows->ncolumns > 0)
 		return take_columns(rows, row);
 	return node->ps.ps_ProjInfo == NULL ? node->ss_ScanTupleSlot :
@@ -472,5 +475,7 @@ input_rows_on_page(PageRows *rows)
 		return NULL;
 	while (slot == NULL && has_next_on_page(scan))
 		slot = give_row(rows, scan, next_on_page(scan));
+	if (unlikely(rows->scan->ss.ps.instrument != NULL) && slot != NULL)
+		rows->scan->ss.ps.instrument->tuplecount++;
 	return slot;
 }

@@ -120,6 +120,19 @@ BEGIN;
 SELECT id, note FROM goods WHERE id < 4 ORDER BY price FOR UPDATE;
 ROLLBACK;
 
+-- EXPLAIN ANALYZE counts each row that scans give or leave out, whether it takes times or not
+CREATE FUNCTION counts(query text, timing boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE format('EXPLAIN (ANALYZE, FORMAT JSON, TIMING %s) %s', timing, query) INTO plan;
+	RETURN (SELECT string_agg(concat_ws(' ', (node->>'Actual Rows')::numeric::int, node->>'Rows Removed by Filter'), ', ')
+		FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Seq Scan")') node);
+END $$;
+SELECT query, counts(query, true), counts(query, false) FROM (VALUES ('SELECT id, price FROM goods ORDER BY price'),
+	('SELECT id, price FROM goods WHERE small > 40 ORDER BY price'), ('SELECT id + 1, price FROM goods WHERE false IS DISTINCT FROM flag ORDER BY price'),
+	('SELECT shop, count(*) FROM sold WHERE id % 2 = 0 GROUP BY shop')) v(query);
+
 -- the statistics count each row that a scan has read
 CREATE TABLE counted AS SELECT i AS id, md5(i::text) AS text FROM generate_series(1, 5000) i;
 ANALYZE counted;
@@ -130,4 +143,4 @@ SELECT count(*) FROM (SELECT text, id FROM counted WHERE id % 2 = 0 ORDER BY tex
 SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'counted';
 
 DROP TABLE goods, sold, asked, counted;
-DROP FUNCTION add_goods, digest, same;
+DROP FUNCTION add_goods, counts, digest, same;
