@@ -121,7 +121,7 @@ SELECT id, note FROM goods WHERE id < 4 ORDER BY price FOR UPDATE;
 ROLLBACK;
 
 -- EXPLAIN ANALYZE counts each row that scans give or leave out, whether it takes times or not
-CREATE FUNCTION counts(query text, timing boolean) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION counts(query text, timing text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
@@ -129,7 +129,7 @@ BEGIN
 	RETURN (SELECT string_agg(concat_ws(' ', (node->>'Actual Rows')::numeric::int, node->>'Rows Removed by Filter'), ', ')
 		FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Seq Scan")') node);
 END $$;
-SELECT query, counts(query, true), counts(query, false) FROM (VALUES ('SELECT id, price FROM goods ORDER BY price'),
+SELECT query, counts(query, 'on'), counts(query, 'off') FROM (VALUES ('SELECT id, price FROM goods ORDER BY price'),
 	('SELECT id, price FROM goods WHERE small > 40 ORDER BY price'), ('SELECT id + 1, price FROM goods WHERE false IS DISTINCT FROM flag ORDER BY price'),
 	('SELECT shop, count(*) FROM sold WHERE id % 2 = 0 GROUP BY shop')) v(query);
 
