@@ -12,6 +12,8 @@
  *
  * Some pages, at equal distances, tell both numbers well enough.  They are in
  * memory, if the table has just been loaded, or are read a moment later anyway.
+ * All rows count, as nothing but their number is asked.  But values are only
+ * those of rows whose transaction has not been rolled back (inserted_rows.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +25,7 @@
 #include "utils/rel.h"
 
 #include "heap/heap_sample.h"
+#include "heap/inserted_rows.h"
 
 #define SAMPLED_PAGES	32
 
@@ -30,9 +33,31 @@ typedef struct HeapSample
 {
 	Relation	heap;
 	AttrNumber	column;			/* its values are measured; 0: none are */
+	TransactionId inserter;		/* the last transaction that was found to have
+								 * inserted live rows */
 	uint64		nrows;			/* rows on the pages of the sample */
-	uint64		bytes;			/* bytes of the column's values in these */
+	uint64		nvalues;		/* values in these that were measured */
+	uint64		bytes;			/* bytes of these values */
 } HeapSample;
+
+/* Can the row be read by the columns that the table has? */
+static bool
+is_readable(HeapSample *sample, HeapTupleHeader row)
+{
+	TransactionId inserter = HeapTupleHeaderGetRawXmin(row);
+
+	if (HeapTupleHeaderXminCommitted(row))
+		return true;
+	if ((row->t_infomask & (HEAP_XMIN_INVALID | HEAP_MOVED)) != 0)
+		return false;
+	if (!TransactionIdEquals(inserter, sample->inserter))
+	{
+		if (!inserted_live_rows(inserter))
+			return false;
+		sample->inserter = inserter;
+	}
+	return true;
+}
 
 /* The bytes of a row's value in the measured column. */
 static Size
@@ -69,6 +94,9 @@ add_page(HeapSample *sample, Page page)
 			continue;
 		row.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		row.t_len = ItemIdGetLength(item);
+		if (!is_readable(sample, row.t_data))
+			continue;
+		sample->nvalues++;
 		sample->bytes += value_bytes(sample, &row);
 	}
 }
@@ -107,5 +135,5 @@ heap_sample_width(Relation heap, AttrNumber column)
 	HeapSample	sample = {.heap = heap,.column = column};
 
 	(void) add_pages(&sample, RelationGetNumberOfBlocks(heap));
-	return sample.bytes / Max((double) sample.nrows, 1);
+	return sample.bytes / Max((double) sample.nvalues, 1);
 }

@@ -33,18 +33,16 @@
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
-#include "access/transam.h"
-#include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/procarray.h"
 #include "utils/backend_progress.h"
 #include "utils/rel.h"
 
 #include "heap/heap_scan.h"
+#include "heap/inserted_rows.h"
 #include "port/cache_lines.h"
 #include "port/compat.h"
 #include "port/is_heap.h"
@@ -98,18 +96,6 @@ next_block(void *state)
 
 	return table_block_parallelscan_nextpage(scan->heap, &scan->share,
 											 scan->shared);
-}
-
-/*
- * True if the rows that the transaction has inserted are live: it is the
- * present one, or has committed.  Asks in the order in which core does.
- */
-static bool
-inserted_live_rows(TransactionId transaction)
-{
-	return TransactionIdIsCurrentTransactionId(transaction) ||
-		(!TransactionIdIsInProgress(transaction) &&
-		 TransactionIdDidCommit(transaction));
 }
 
 /*

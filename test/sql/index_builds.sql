@@ -346,6 +346,27 @@ SELECT pg_stat_force_next_flush();
 SELECT times_scanned('wide'), builds();
 RESET gpusort.work_mem;
 DROP TABLE narrow, wide;
+-- rows that were inserted when the table had other columns, until that was rolled back, in whole and to a savepoint
+CREATE TABLE altered (a int) WITH (autovacuum_enabled = off, parallel_workers = 2);
+BEGIN;
+ALTER TABLE altered ADD y int, ADD z int;
+INSERT INTO altered SELECT i, 257, 77777 FROM generate_series(1, 2000) i;
+ROLLBACK;
+BEGIN;
+SAVEPOINT before;
+ALTER TABLE altered ADD y int, ADD z int;
+INSERT INTO altered SELECT i, -16, 77777 FROM generate_series(1, 2000) i;
+ROLLBACK TO before;
+ALTER TABLE altered ADD y text, ADD z text;
+INSERT INTO altered SELECT i, 'y' || i, 'z' FROM generate_series(1, 2000) i;
+CREATE INDEX ON altered (y);
+CREATE INDEX altered_z ON altered (z, y);
+COMMIT;
+ANALYZE altered;
+ALTER TABLE altered ADD later text DEFAULT 'as it was';
+CREATE INDEX ON altered (later, y);
+SELECT bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'altered'::regclass;
+DROP TABLE altered;
 DROP FUNCTION times_scanned;
 
 DROP OPERATOR FAMILY reverse_ops USING btree;
