@@ -139,7 +139,7 @@ ANALYZE counted;
 SELECT pg_stat_reset_single_table_counters('counted'::regclass) IS NOT NULL;
 SELECT count(*) FROM (SELECT text, id FROM counted ORDER BY text OFFSET 0) s;
 SELECT count(*) FROM (SELECT text, id FROM counted WHERE id % 2 = 0 ORDER BY text OFFSET 0) s;
-\c
+SELECT pg_stat_force_next_flush();
 SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'counted';
 
 DROP TABLE goods, sold, asked, counted;
