@@ -152,38 +152,18 @@ compare_keys(const uint64_t *left, const uint64_t *right)
  * gpusortd
  */
 
-/* Starts gpusortd, and waits until it is ready. */
+/* Starts gpusortd, and prints its reports until it is ready. */
 static void
 start_daemon(void)
 {
 	char		options[2][64];
-	char		line[LINE_SIZE];
 	char	   *const arguments[] = {
 		(char *) program, options[0], options[1], NULL
 	};
 
 	snprintf(options[0], sizeof(options[0]), "--engine=%s", engine);
 	snprintf(options[1], sizeof(options[1]), "--device-memory=%d", percent);
-	make_directory(&gpusortd);
-	spawn_program(&gpusortd, arguments);
-	do
-	{
-		if (!read_report(&gpusortd, line))
-			fail("gpusortd did not start");
-		puts(line);
-	} while (strncmp(line, "ready ", 6) != 0);
-}
-
-static void
-stop_daemon(void)
-{
-	char		line[LINE_SIZE];
-
-	close(gpusortd.life_line);
-	while (read_report(&gpusortd, line))
-		puts(line);
-	(void) exit_status(&gpusortd);
-	remove_directory(&gpusortd);
+	start_gpusortd(&gpusortd, arguments, stdout);
 }
 
 
@@ -206,44 +186,12 @@ print_devices(void)
 	hang_up(&client);
 }
 
-/*
- * Makes the keys of the rows from this one on in the ring: as many as a chunk
- * has room for.
- */
-static uint32_t
-make_chunk(const Client *client, uint32_t chunk, uint64_t row)
+/* Makes the keys of the rows from this one on. */
+static void
+make_keys(uint64_t row, uint32_t count, uint64_t *words)
 {
-	const uint32_t chunk_rows = CHUNK_BYTES / sizeof(uint64_t) / key_words;
-	uint64_t   *words = (uint64_t *) (client->ring +
-									  (size_t) chunk * CHUNK_BYTES);
-	uint64_t	left = nrows - row;
-	uint32_t	count = left < chunk_rows ? (uint32_t) left : chunk_rows;
-
 	for (uint32_t i = 0; i < count; i++)
 		make_key(row + i, words + (size_t) i * key_words);
-	return count;
-}
-
-static void
-push_keys(Client *client)
-{
-	uint32_t	chunk = 0;
-
-	for (uint64_t row = 0; row < nrows;)
-	{
-		Message		message = {.kind = MSG_KEYS};
-
-		(void) await_chunk(client, chunk);
-		message.u.keys.chunk = chunk;
-		message.u.keys.nrows = make_chunk(client, chunk, row);
-		message.u.keys.nwords = (uint64_t) message.u.keys.nrows * key_words;
-		client->chunk_is_ours[chunk] = false;
-		(void) send_message(client, &message);
-		row += message.u.keys.nrows;
-		chunk = (chunk + 1) % client->nchunks;
-	}
-	for (chunk = 0; chunk < client->nchunks; chunk++)
-		(void) await_chunk(client, chunk);
 }
 
 static void
@@ -255,7 +203,7 @@ do_job(void)
 
 	(void) begin(&gpusortd, &client, key_words, nrows);
 	start = microseconds_now();
-	push_keys(&client);
+	push_rows(&client, nrows, key_words, make_keys);
 	print_rate("pushing", microseconds_now() - start);
 
 	(void) send_run(&client, nrows);
@@ -418,7 +366,7 @@ main(int argc, char **argv)
 		   key_words);
 	do_job();
 	is_right = check_order();
-	stop_daemon();
+	end_gpusortd(&gpusortd);
 	if (is_right)
 		printf("all is right\n");
 	return is_right ? 0 : 1;

@@ -99,29 +99,11 @@ make_keys(void)
 	}
 }
 
+/* Copies the keys of the rows from this one on. */
 static void
-push_keys(Client *client)
+copy_keys(uint64_t row, uint32_t count, uint64_t *words)
 {
-	const uint64_t chunk_rows = CHUNK_BYTES / sizeof(uint64_t);
-	uint32_t	chunk = 0;
-
-	for (uint64_t row = 0; row < nrows; row += chunk_rows)
-	{
-		uint64_t	count = nrows - row < chunk_rows ? nrows - row : chunk_rows;
-		Message		message = {.kind = MSG_KEYS};
-
-		(void) await_chunk(client, chunk);
-		memcpy(client->ring + (size_t) chunk * CHUNK_BYTES, keys + row,
-			   count * sizeof(uint64_t));
-		message.u.keys.chunk = chunk;
-		message.u.keys.nrows = (uint32_t) count;
-		message.u.keys.nwords = count;
-		client->chunk_is_ours[chunk] = false;
-		(void) send_message(client, &message);
-		chunk = (chunk + 1) % client->nchunks;
-	}
-	for (chunk = 0; chunk < client->nchunks; chunk++)
-		(void) await_chunk(client, chunk);
+	memcpy(words, keys + row, count * sizeof(uint64_t));
 }
 
 /* Does a job; returns the time of its sort. */
@@ -132,7 +114,7 @@ do_job(uint32_t *order)
 	Client		client;
 
 	(void) begin(&gpusortd, &client, 1, nrows);
-	push_keys(&client);
+	push_rows(&client, nrows, 1, copy_keys);
 	(void) send_run(&client, nrows);
 	(void) receive_kind(&client, &message, MSG_SORTED);
 	(void) receive_order(&client, order, nrows);
@@ -215,7 +197,10 @@ print_jobs(Worker *workers, int count, uint64_t time)
 	free(times);
 }
 
-/* Lets so many clients work for some time. */
+/*
+ * Runs clients at the same time, each for its_seconds, and prints what they did,
+ * unless they only warm up.
+ */
 static void
 run_clients(int count, double its_seconds, bool is_warm_up)
 {
@@ -244,29 +229,10 @@ static void
 start_daemon(void)
 {
 	char		option[64];
-	char		line[LINE_SIZE];
 	char	   *const arguments[] = {(char *) program, option, NULL};
 
 	snprintf(option, sizeof(option), "--engine=%s", engine);
-	make_directory(&gpusortd);
-	spawn_program(&gpusortd, arguments);
-	do
-	{
-		if (!read_report(&gpusortd, line))
-			fail("gpusortd did not start");
-	} while (strncmp(line, "ready ", 6) != 0);
-}
-
-static void
-stop_daemon(void)
-{
-	char		line[LINE_SIZE];
-
-	close(gpusortd.life_line);
-	while (read_report(&gpusortd, line))
-		puts(line);
-	(void) exit_status(&gpusortd);
-	remove_directory(&gpusortd);
+	start_gpusortd(&gpusortd, arguments, NULL);
 }
 
 static void
@@ -311,6 +277,6 @@ main(int argc, char **argv)
 		run_clients(atoi(argv[i]), WARM_UP_SECONDS, true);
 		run_clients(atoi(argv[i]), seconds, false);
 	}
-	stop_daemon();
+	end_gpusortd(&gpusortd);
 	return 0;
 }

@@ -80,17 +80,20 @@ expected_width(const IndexBuild *build, int column)
 	Form_pg_attribute attribute =
 		TupleDescAttr(RelationGetDescr(build->index), column);
 	AttrNumber	attno = build->info->ii_IndexAttrNumbers[column];
-	int32		width;
 
 	if (attribute->attlen > 0)
 		return attribute->attlen;
-	if (!AttributeNumberIsValid(attno))
-		return get_typavgwidth(attribute->atttypid, attribute->atttypmod);
-	width = get_attavgwidth(RelationGetRelid(build->heap), attno);
-	if (width > 0)
-		return width;
-	return is_heap(build->heap) ? heap_sample_width(build->heap, attno) :
-		get_typavgwidth(attribute->atttypid, attribute->atttypmod);
+	if (AttributeNumberIsValid(attno))
+	{
+		int32		width = get_attavgwidth(RelationGetRelid(build->heap),
+											attno);
+
+		if (width > 0)
+			return width;
+		if (is_heap(build->heap))
+			return heap_sample_width(build->heap, attno);
+	}
+	return get_typavgwidth(attribute->atttypid, attribute->atttypmod);
 }
 
 /*

@@ -437,11 +437,12 @@ give_row(PageRows *rows, HeapScanDesc scan, HeapTuple row)
 	ScanState  *node = &rows->scan->ss;
 	ExprContext *context = node->ps.ps_ExprContext;
 
-	if (rows->ncolumns > 0 && node->ps.qual == NULL)
-		return take_columns(rows, row);
-	ExecStoreBufferHeapTuple(row, node->ss_ScanTupleSlot, scan->rs_cbuf);
-	ResetExprContext(context);
-	context->ecxt_scantuple = node->ss_ScanTupleSlot;
+	if (node->ps.qual != NULL || rows->ncolumns == 0)
+	{
+		ExecStoreBufferHeapTuple(row, node->ss_ScanTupleSlot, scan->rs_cbuf);
+		ResetExprContext(context);
+		context->ecxt_scantuple = node->ss_ScanTupleSlot;
+	}
 	if (node->ps.qual != NULL && !ExecQual(node->ps.qual, context))
 	{
 		InstrCountFiltered1(node, 1);

@@ -146,6 +146,37 @@ exit_status(Daemon *daemon)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+void
+start_gpusortd(Daemon *daemon, char *const *arguments, FILE *reports)
+{
+	char		line[LINE_SIZE];
+
+	make_directory(daemon);
+	spawn_program(daemon, arguments);
+	do
+	{
+		if (!read_report(daemon, line))
+		{
+			wrong("gpusortd did not start");
+			return;
+		}
+		if (reports != NULL)
+			fprintf(reports, "%s\n", line);
+	} while (strncmp(line, "ready ", 6) != 0);
+}
+
+void
+end_gpusortd(Daemon *daemon)
+{
+	char		line[LINE_SIZE];
+
+	close(daemon->life_line);
+	while (read_report(daemon, line))
+		puts(line);
+	(void) exit_status(daemon);
+	remove_directory(daemon);
+}
+
 
 /*
  * Clients
@@ -322,6 +353,32 @@ await_chunk(Client *client, uint32_t chunk)
 		client->chunk_is_ours[message.u.keys.chunk] = true;
 	}
 	return true;
+}
+
+void
+push_rows(Client *client, uint64_t nrows, uint32_t key_words, KeyWriter write)
+{
+	const uint64_t chunk_rows = CHUNK_BYTES / sizeof(uint64_t) / key_words;
+	uint32_t	chunk = 0;
+
+	for (uint64_t row = 0; row < nrows; row += chunk_rows)
+	{
+		uint64_t	left = nrows - row;
+		uint32_t	count = left < chunk_rows ? left : chunk_rows;
+		Message		message = {.kind = MSG_KEYS};
+
+		(void) await_chunk(client, chunk);
+		write(row, count,
+			  (uint64_t *) (client->ring + (size_t) chunk * CHUNK_BYTES));
+		message.u.keys.chunk = chunk;
+		message.u.keys.nrows = count;
+		message.u.keys.nwords = (uint64_t) count * key_words;
+		client->chunk_is_ours[chunk] = false;
+		(void) send_message(client, &message);
+		chunk = (chunk + 1) % client->nchunks;
+	}
+	for (chunk = 0; chunk < client->nchunks; chunk++)
+		(void) await_chunk(client, chunk);
 }
 
 bool

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "../../src/common/protocol.h"
@@ -59,6 +60,20 @@ extern bool read_report(Daemon *daemon, char *line);
 /* Waits for the end of gpusortd; -1 if it was not an exit. */
 extern int	exit_status(Daemon *daemon);
 
+/*
+ * Starts gpusortd with these arguments, and NULL, in a directory of its own, and
+ * waits until it is ready.  Its reports until then go to a file, or, with NULL,
+ * nowhere.
+ */
+extern void start_gpusortd(Daemon *daemon, char *const *arguments,
+						   FILE *reports);
+
+/*
+ * Lets gpusortd end, prints the reports that it still has, and removes its
+ * directory.
+ */
+extern void end_gpusortd(Daemon *daemon);
+
 
 /*
  * Clients
@@ -99,6 +114,16 @@ extern bool begin(const Daemon *daemon, Client *client, uint32_t fixed_words,
 
 /* Waits until a chunk is the client's. */
 extern bool await_chunk(Client *client, uint32_t chunk);
+
+/* Writes the keys of "count" rows from this one on, one behind the other. */
+typedef void (*KeyWriter) (uint64_t row, uint32_t count, uint64_t *words);
+
+/*
+ * Pushes the keys of all rows, each of key_words words, chunk by chunk, and
+ * waits until all chunks are the client's again.
+ */
+extern void push_rows(Client *client, uint64_t nrows, uint32_t key_words,
+					  KeyWriter write);
 
 extern bool send_run(Client *client, uint64_t nrows);
 
