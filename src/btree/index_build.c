@@ -236,7 +236,7 @@ find_stored_rows(const TupleSource *rows, uint64 position, uint32 nrows,
 	{
 		if (likely(i + PREFETCH_PLACES < rows->nrows))
 			__builtin_prefetch(row_store_place(order->store,
-											   entries[i + PREFETCH_PLACES]));
+											   ORDER_ROW(entries[i + PREFETCH_PLACES])));
 		*found++ = row_order_get(order, i);
 	}
 }

@@ -63,6 +63,7 @@ typedef struct GroupAggregateState
 	bool		has_begun;
 	RowOrder   *order;			/* their order in memory, or NULL */
 	bool		rows_stay;		/* each row stays where it is */
+	bool		tells_ties;		/* keys tell where groups begin */
 	bool		has_next;		/* there is a next row, in the sort's slot */
 	uint64		nfetched;		/* rows that have been fetched, with this one */
 	int			nended;			/* first sets whose group has ended */
@@ -115,7 +116,7 @@ create_group_aggregate_state(CustomScan *scan)
 	sort->ncolumns = state->planned.sort.ncolumns;
 	sort->columns = state->planned.sort.columns;
 	sort->ngroup_columns = state->planned.nshared_columns;
-	sort->notes_ties = state->planned.ngroup_columns == sort->ncolumns;
+	sort->marks_ties = state->planned.ngroup_columns == sort->ncolumns;
 	node_limit_set(&sort->limit, &state->planned.sort.limit);
 	sort->emission = EMIT_PARTS;
 	return (Node *) state;
@@ -202,12 +203,16 @@ static inline bool
 is_next_in_group(GroupAggregateState *state)
 {
 	int			ncolumns = state->planned.ngroup_columns;
+	bool		is_tie;
 
 	if (!state->has_next)
 		return false;
-	return state->order != NULL && state->order->ties != NULL ?
-		row_order_is_tie(state->order, state->nfetched - 1) :
-		first_difference(state, ncolumns) == ncolumns;
+	if (!state->tells_ties)
+		return first_difference(state, ncolumns) == ncolumns;
+	is_tie = parallel_sort_is_tie(&state->sort, state->order,
+								  state->nfetched - 1);
+	Assert(is_tie == (first_difference(state, ncolumns) == ncolumns));
+	return is_tie;
 }
 
 /*
@@ -268,6 +273,7 @@ begin_rows(GroupAggregateState *state)
 	parallel_sort_get_ready(sort);
 	state->order = sort->sort == NULL ? NULL : row_sort_order(sort->sort);
 	state->rows_stay = parallel_sort_rows_stay(sort);
+	state->tells_ties = sort->marks_ties && parallel_sort_tells_ties(sort);
 	begin_reading(state);
 	state->has_begun = true;
 }

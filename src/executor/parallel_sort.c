@@ -232,8 +232,8 @@ sort_alone(ParallelSort *sort)
 	sort->sort = begin_sort(sort, &sort->emptied, sort->descriptor,
 							sort->columns, sort->ncolumns, &sort->limit);
 	row_sort_keep_starts(sort->sort, sort->nstart_columns);
-	if (sort->notes_ties)
-		row_sort_note_ties(sort->sort);
+	if (sort->marks_ties)
+		row_sort_mark_ties(sort->sort);
 	if (sort->wants_places)
 		row_sort_want_places(sort->sort);
 	begin_beside(sort);
@@ -436,7 +436,7 @@ begin_parts(ParallelSort *sort)
 static Team *
 begin_team(const ParallelSort *sort, int number, TupleDesc descriptor,
 		   const SortColumn *columns, int ncolumns, NodeLimit *limit,
-		   SortProgress *progress)
+		   bool marks_ties, SortProgress *progress)
 {
 	TeamRows	rows = {
 		.descriptor = descriptor,
@@ -444,7 +444,8 @@ begin_team(const ParallelSort *sort, int number, TupleDesc descriptor,
 		.ncolumns = ncolumns,
 		.expected_rows = outerPlanState(sort)->plan->plan_rows,
 		.bound = NO_BOUND,
-		.limit = node_limit_of_sort(limit)
+		.limit = node_limit_of_sort(limit),
+		.marks_ties = marks_ties
 	};
 
 	return team_begin(shared_team(sort, number), &rows, progress);
@@ -460,7 +461,8 @@ begin_teams(ParallelSort *sort)
 										 outerPlanState(sort)->plan->plan_rows,
 										 true);
 	sort->team = begin_team(sort, 0, sort->descriptor, sort->columns,
-							sort->ncolumns, &sort->limit, sort->progress);
+							sort->ncolumns, &sort->limit, sort->marks_ties,
+							sort->progress);
 	for (int i = 0; i < sort->nbeside; i++)
 	{
 		SortBeside *beside = &sort->beside[i];
@@ -468,7 +470,7 @@ begin_teams(ParallelSort *sort)
 		if (beside->ncolumns > 0)
 			beside->team = begin_team(sort, i + 1, beside->descriptor,
 									  beside->columns, beside->ncolumns,
-									  &beside->limit, NULL);
+									  &beside->limit, false, NULL);
 	}
 	MemoryContextSwitchTo(caller_context);
 }
@@ -528,6 +530,17 @@ parallel_sort_rows_stay(const ParallelSort *sort)
 	if (sort->sort != NULL)
 		return row_sort_order(sort->sort) != NULL;
 	return sort->parts != NULL && part_reader_rows_stay(sort->parts);
+}
+
+bool
+parallel_sort_tells_ties(const ParallelSort *sort)
+{
+	const RowOrder *order;
+
+	if (sort->sort == NULL)
+		return sort->parts != NULL && part_reader_tells_ties(sort->parts);
+	order = row_sort_order(sort->sort);
+	return order != NULL && order->has_ties;
 }
 
 uint64

@@ -89,8 +89,8 @@ struct ParallelSort
 	NodeLimit	limit;			/* limits the rows of each group */
 	int			nstart_columns; /* first columns in which neighbours are told
 								 * apart, if a single process sorts */
-	bool		notes_ties;		/* which rows are equal to the row before them
-								 * is noted, if a single process sorts */
+	bool		marks_ties;		/* rows that are equal to the row before them
+								 * are to be marked, if keys tell */
 	bool		wants_places;	/* only rows at single places are fetched */
 	bool		random_access;	/* rows may be fetched again, if a single
 								 * process sorts */
@@ -226,6 +226,22 @@ extern bool parallel_sort_is_limited_exactly(const ParallelSort *sort);
 
 /* Does each sorted row stay where it is until the rows are dropped? */
 extern bool parallel_sort_rows_stay(const ParallelSort *sort);
+
+/*
+ * Are rows marked that are equal to the row before them?  Then
+ * parallel_sort_is_tie() returns whether the row that was fetched last is.
+ * "order" is that of row_sort_order(), if this process emits all rows, and
+ * "number" tells how many it has emitted before.
+ */
+extern bool parallel_sort_tells_ties(const ParallelSort *sort);
+
+static inline bool
+parallel_sort_is_tie(const ParallelSort *sort, const RowOrder *order,
+					 uint64 number)
+{
+	return order != NULL ? row_order_is_tie(order, number) :
+		part_reader_is_tie(sort->parts);
+}
 
 /* Returns the equality functions of the first ncolumns sort columns. */
 extern FmgrInfo *parallel_sort_equalities(const ParallelSort *sort,

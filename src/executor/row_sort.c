@@ -314,10 +314,10 @@ row_sort_keep_starts(RowSort *sort, int ncolumns)
 }
 
 void
-row_sort_note_ties(RowSort *sort)
+row_sort_mark_ties(RowSort *sort)
 {
 	if (sort->status == TAKES_ROWS && !sort->keeps_values)
-		row_order_note_ties(sort->external->order);
+		row_order_mark_ties(sort->external->order);
 }
 
 /*
@@ -458,7 +458,7 @@ free_starts(RowSort *sort)
 
 	/* a limit of groups needs the same */
 	if (order->group_keys == NULL || order->group_keys->nstart_columns == 0 ||
-		row_order_is_limited(order))
+		order->limited)
 		return false;
 	row_order_keep_starts(order, 0);
 	return true;
@@ -722,7 +722,7 @@ can_take_values(const RowSort *sort)
 {
 	return row_sort_is_of_values(sort->descriptor, sort->ncolumns) &&
 		sort->bound == NO_BOUND && !sort->fetches_places &&
-		sort->status == IN_MEMORY && !row_order_is_limited(sort->external->order);
+		sort->status == IN_MEMORY && !sort->external->order->limited;
 }
 
 /* Adds the team's report. */

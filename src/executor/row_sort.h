@@ -107,11 +107,10 @@ extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 extern void row_sort_keep_starts(RowSort *sort, int ncolumns);
 
 /*
- * Notes which rows in memory are equal to the row before them
- * (row_order_is_tie()), if keys tell.  Has to be called before the first row of
- * a sort without a limit of groups.
+ * Lets rows in memory be marked that are equal to the row before them
+ * (row_order_mark_ties()).  Has to be called before the first row.
  */
-extern void row_sort_note_ties(RowSort *sort);
+extern void row_sort_mark_ties(RowSort *sort);
 
 /*
  * Says that only rows at single places of the order will be fetched, which

@@ -262,19 +262,19 @@ apply_by_keys(const GroupLimit *limit, RowOrder *order)
 	const GroupKeys *keys = order->group_keys;
 	uint64		nrows = order->store->nrows;
 	uint32	   *entries = order->entries;
-	uint32		previous = entries[0];
+	uint32		previous = ORDER_ROW(entries[0]);
 	uint64		nkept = 1;
 	GroupCount	count = first_row;
 
 	for (uint64 entry = 1; entry < nrows; entry++)
 	{
-		uint32		row = entries[entry];
+		uint32		row = ORDER_ROW(entries[entry]);
 
 		if (entry % STRETCH_ENTRIES == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (entry + PREFETCHED_ENTRIES < nrows)
 			__builtin_prefetch(keys->words +
-							   (uint64) entries[entry + PREFETCHED_ENTRIES] *
+							   (uint64) ORDER_ROW(entries[entry + PREFETCHED_ENTRIES]) *
 							   keys->nwords);
 		count_row(&count, keys, previous, row);
 		previous = row;
@@ -295,22 +295,29 @@ apply_by_ties(const GroupLimit *limit, RowOrder *order)
 
 	for (uint64 entry = 0; entry < nrows; entry++)
 	{
-		uint32		marked = entries[entry];
-
 		if (entry % STRETCH_ENTRIES == 0)
 			CHECK_FOR_INTERRUPTS();
-		ngroup_rows = (marked & ORDER_TIE) != 0 ? ngroup_rows + 1 : 1;
-		entries[nkept] = ORDER_ROW(marked);
+		ngroup_rows = row_order_is_tie(order, entry) ? ngroup_rows + 1 : 1;
+		entries[nkept] = entries[entry];
 		nkept += ngroup_rows <= limit->count;
 	}
 	return nkept;
 }
 
+/* Are the rows of a group equal by all sort columns, and counted one by one? */
+static bool
+counts_ties(const GroupLimit *limit, const RowOrder *order)
+{
+	return limit->unit == LIMITS_ROWS &&
+		limit->ngroup_columns == order->ncolumns;
+}
+
 void
 group_limit_prepare(const GroupLimit *limit, RowOrder *order)
 {
-	if (limit->unit == LIMITS_ROWS && limit->ngroup_columns == order->ncolumns)
-		row_order_keep_ties(order);
+	order->limited = true;
+	if (counts_ties(limit, order))
+		row_order_mark_ties(order);
 	else
 		row_order_keep_groups(order, limit->ngroup_columns,
 							  limit->npeer_columns);
@@ -345,7 +352,7 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 	order->limited_exactly = true;
 	order->prefetched.count = 0;
 	/* rows that came in order have no keys */
-	if (order->has_ties)
+	if (order->has_ties && counts_ties(limit, order))
 		order->nentries = apply_by_ties(limit, order);
 	else if (order->group_keys != NULL && order->group_keys->nrows == nrows &&
 			 group_keys_tell_peers(order->group_keys))
@@ -355,4 +362,6 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 		order->nentries = apply_by_rows(limit, order);
 		order->limited_exactly = false;
 	}
+	/* a row before may be gone */
+	order->has_ties = false;
 }

@@ -46,10 +46,11 @@ find_by_keys(GroupStarts *starts)
 			CHECK_FOR_INTERRUPTS();
 		if (entry + PREFETCHED_ENTRIES < nentries)
 			__builtin_prefetch(keys->words +
-							   (uint64) entries[entry + PREFETCHED_ENTRIES] *
+							   (uint64) ORDER_ROW(entries[entry + PREFETCHED_ENTRIES]) *
 							   keys->nwords);
-		difference = group_keys_first_difference(keys, entries[entry - 1],
-												 entries[entry]);
+		difference = group_keys_first_difference(keys,
+												 ORDER_ROW(entries[entry - 1]),
+												 ORDER_ROW(entries[entry]));
 		if (tell_all)
 			difference = Min(difference, starts->ncolumns);
 		else if (difference == keys->nknown)

@@ -100,17 +100,8 @@ row_order_keep_starts(RowOrder *order, int ncolumns)
 }
 
 void
-row_order_keep_ties(RowOrder *order)
+row_order_mark_ties(RowOrder *order)
 {
-	order->keeps_ties = true;
-	sort_keys_mark_ties(order->keys);
-	sort_job_restart(order->job, &order->keys->shape, order->host_only);
-}
-
-void
-row_order_note_ties(RowOrder *order)
-{
-	order->notes_ties = true;
 	sort_keys_mark_ties(order->keys);
 	sort_job_restart(order->job, &order->keys->shape, order->host_only);
 }
@@ -173,9 +164,6 @@ row_order_restart(RowOrder *order, RowStore *store)
 	order->store = store;
 	order->keys_lost = false;
 	free_entries(order);
-	if (order->ties != NULL)
-		pfree(order->ties);
-	order->ties = NULL;
 	if (order->selection != NULL)
 		rank_selection_end(order->selection);
 	order->selection = NULL;
@@ -620,7 +608,8 @@ row_order_prefetch(const RowOrder *order, PrefetchedRows *prefetched,
 
 	for (uint64 i = 0; i < count; i++)
 	{
-		char	   *row = row_store_get(store, order->entries[entry + i]);
+		char	   *row = row_store_get(store,
+										ORDER_ROW(order->entries[entry + i]));
 
 		prefetched->rows[i] = row;
 		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
@@ -638,7 +627,8 @@ row_order_fetch_values(RowOrder *order, uint64 entry)
 
 	for (uint64 i = 0; i < count; i++)
 		prefetched->values[i] =
-			*(Datum *) row_store_place(order->store, order->entries[entry + i]);
+			*(Datum *) row_store_place(order->store,
+									   ORDER_ROW(order->entries[entry + i]));
 	prefetched->first = entry;
 	prefetched->count = count;
 }
@@ -653,32 +643,8 @@ row_order_verify(RowOrder *order, uint64 entry)
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("gpusort: rows are out of order"),
 				 errdetail("Entry " UINT64_FORMAT " of the order, row %u, sorts before the one ahead of it, row %u.",
-						   entry, order->entries[entry],
-						   order->entries[entry - 1])));
-}
-
-/* Takes the marks of ties out of the entries, and notes them. */
-static void
-note_ties(RowOrder *order)
-{
-	uint64		nrows = order->store->nrows;
-	uint64		nwords = nrows / 64 + 1;
-
-	order->ties = MemoryContextAllocHuge(CurrentMemoryContext,
-										 nwords * sizeof(uint64));
-	for (uint64 word = 0; word < nwords; word++)
-	{
-		uint32	   *entries = order->entries + word * 64;
-		uint64		count = Min(nrows - word * 64, 64);
-		uint64		ties = 0;
-
-		for (uint64 i = 0; i < count; i++)
-		{
-			ties |= (uint64) ((entries[i] & ORDER_TIE) != 0) << i;
-			entries[i] = ORDER_ROW(entries[i]);
-		}
-		order->ties[word] = ties;
-	}
+						   entry, ORDER_ROW(order->entries[entry]),
+						   ORDER_ROW(order->entries[entry - 1]))));
 }
 
 /*
@@ -691,13 +657,7 @@ settle_order(RowOrder *order, Size limit)
 	const SortKeys *keys = order->keys;
 
 	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
-	{
-		order->has_ties = order->keeps_ties;
-		if (order->notes_ties)
-			note_ties(order);
-		else if (keys->shape.mark_ties && !order->has_ties)
-			row_accept_ties(order->entries, order->store->nrows);
-	}
+		order->has_ties = keys->shape.mark_ties;
 	else if (!row_settle_ties(get_comparator(order), order->store, keys,
 							  order->entries, order->store->nrows,
 							  limit - Min(limit, order->memory),
@@ -831,7 +791,7 @@ row_order_take_values(RowOrder *order, bool nulls_first)
 	RowStore   *store = order->store;
 	uint64		nnulls = 0;
 
-	Assert(!row_order_is_limited(order) && !store->of_values);
+	Assert(!order->limited && !store->of_values);
 	for (uint64 row = 0; row < store->nrows; row++)
 	{
 		void	  **place = row_store_place(store, row);

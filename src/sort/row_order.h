@@ -76,8 +76,8 @@ typedef struct RowOrder
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
-	bool		keeps_ties;		/* equal rows stay marked, if keys tell */
-	bool		notes_ties;		/* "ties" is wanted */
+	bool		limited;		/* a limit of groups may leave entries for
+								 * some of the rows only */
 	bool		selects;		/* only rows at single places are wanted */
 	bool		keys_lost;		/* keys were lost, with no room for new ones */
 	bool		in_order;		/* all rows came in order, and have no keys */
@@ -87,12 +87,11 @@ typedef struct RowOrder
 
 	/* when the order has been made */
 	OrderRoom  *room;			/* where the caller wants the entries, or NULL */
-	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
+	uint32	   *entries;		/* numbers of the rows, in order, with marks
+								 * (ORDER_ROW()); NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
-	bool		has_ties;		/* ORDER_TIE is set where a row is equal to
-								 * the one before it */
-	uint64	   *ties;			/* a bit for each entry: is its row equal to
-								 * the one before it; NULL: that is not known */
+	bool		has_ties;		/* ORDER_TIE marks an entry whose row is equal
+								 * to the one before it, and no other */
 	bool		limited_exactly;	/* a limit of groups has left only wanted
 									 * entries */
 	RankSelection *selection;	/* finds rows in place of entries, or NULL */
@@ -149,16 +148,10 @@ extern void row_order_keep_groups(RowOrder *order, int ngroup_columns,
 extern void row_order_keep_starts(RowOrder *order, int ncolumns);
 
 /*
- * Keeps the marks of rows that are equal to the row before them, for
- * group_limit_apply(); right after row_order_begin().
+ * Lets the entries of rows be marked that are equal to the row before them, if
+ * keys tell (has_ties); before the first row.
  */
-extern void row_order_keep_ties(RowOrder *order);
-
-/*
- * Notes in "ties" which rows are equal to the row before them, if keys tell;
- * before the first row.
- */
-extern void row_order_note_ties(RowOrder *order);
+extern void row_order_mark_ties(RowOrder *order);
 
 /*
  * Says that only the rows of single entries will be wanted, in the order of a
@@ -179,19 +172,11 @@ extern bool row_order_select(RowOrder *order);
  */
 extern void *row_order_find(RowOrder *order, uint64 entry);
 
-/* Is the row of an entry equal to the one before it, after "ties" were noted? */
+/* If there are marks: is the row of an entry equal to the one before it? */
 static inline bool
 row_order_is_tie(const RowOrder *order, uint64 entry)
 {
-	return (order->ties[entry / 64] >> (entry % 64) & 1) != 0;
-}
-
-/* May a limit of groups leave entries for some of the rows only? */
-static inline bool
-row_order_is_limited(const RowOrder *order)
-{
-	return order->keeps_ties ||
-		(order->group_keys != NULL && order->group_keys->npeer_columns > 0);
+	return (order->entries[entry] & ORDER_TIE) != 0;
 }
 
 /*
@@ -295,7 +280,7 @@ row_order_memory(const RowOrder *order)
 static inline void *
 row_order_get(const RowOrder *order, uint64 entry)
 {
-	return row_store_get(order->store, order->entries[entry]);
+	return row_store_get(order->store, ORDER_ROW(order->entries[entry]));
 }
 
 /* The most bytes that are prefetched of a row. */

@@ -224,7 +224,6 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 		.room = room
 	};
 	bool		doubtful = sort_keys_doubtful(keys);
-	bool		settled = sort_keys_exact(keys) && !doubtful;
 	MemoryContext ties_context = AllocSetContextCreate(CurrentMemoryContext,
 													   "gpusort ties",
 													   ALLOCSET_DEFAULT_SIZES);
@@ -241,7 +240,7 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			order[end] = ORDER_ROW(order[end]);
 			end++;
 		}
-		if (end - start > 1 && !settled)
+		if (end - start > 1)
 			sort_ties(order + start, end - start, &context);
 		if (doubtful && start > 0)
 		{
@@ -256,11 +255,4 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 	MemoryContextDelete(ties_context);
 	*memory += context.most_taken;
 	return in_order;
-}
-
-void
-row_accept_ties(uint32 *order, uint64 nrows)
-{
-	for (uint64 i = 0; i < nrows; i++)
-		order[i] = ORDER_ROW(order[i]);
 }

@@ -13,8 +13,7 @@
 
 /*
  * Sorts the rows of each group of ties, which are entries with equal keys, by
- * the comparators, unless the keys are exact and not doubtful; and removes the
- * marks of ties from the order.  If the keys are doubtful, each group is
+ * the comparators; and removes the marks of ties from the order.  If the keys are doubtful, each group is
  * compared with the group before it.  False if groups are in the wrong order:
  * then the whole order is wrong.
  *
@@ -25,8 +24,5 @@ extern bool row_settle_ties(const RowComparator *comparator,
 							const RowStore *store, const SortKeys *keys,
 							uint32 *order, uint64 nrows, Size room,
 							Size *memory);
-
-/* Removes the marks of ties from the order of rows whose keys are exact. */
-extern void row_accept_ties(uint32 *order, uint64 nrows);
 
 #endif							/* GPUSORT_ROW_TIES_H */

@@ -108,8 +108,7 @@ sorted_runs_plan(SortedRuns *runs, double expected_rows)
 	RowOrder   *order = runs->order.rows;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		order->host_only || row_order_is_limited(order) ||
-		order->store->nrows == 0)
+		order->host_only || order->limited || order->store->nrows == 0)
 		return;
 	/* the planner may expect more rows than a sort can have */
 	expected_rows = Min(Max(expected_rows, order->store->nrows), SORT_MAX_ROWS);

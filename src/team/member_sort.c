@@ -174,9 +174,14 @@ member_sort_begin_all(MemberSort *sort, RowCollector *collector, int nmembers,
 	sort->kept_limit = limits->kept_rows;
 	begin_to_sort(sort, keep_rows ? limits->kept_rows : limits->rows,
 				  sort->rows->expected_rows * nmembers, keep_rows);
-	if (sort->unsorted == NULL && !keep_rows &&
-		row_order_share(external->order))
-		row_order_set_layout(external->order, row_collector_layout(collector));
+	if (sort->unsorted == NULL && !keep_rows)
+	{
+		if (sort->rows->marks_ties)
+			row_order_mark_ties(external->order);
+		if (row_order_share(external->order))
+			row_order_set_layout(external->order,
+								 row_collector_layout(collector));
+	}
 	MemoryContextSwitchTo(caller_context);
 }
 

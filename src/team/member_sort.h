@@ -47,6 +47,8 @@ typedef struct TeamRows
 	double		expected_rows;	/* estimate of the rows of each member */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	GroupLimit *limit;			/* limits the rows of each group, or NULL */
+	bool		marks_ties;		/* rows in memory that are equal to the row
+								 * before them are to be marked */
 } TeamRows;
 
 /* Memory of the collector, in bytes. */

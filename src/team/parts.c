@@ -533,6 +533,18 @@ part_reader_rows_stay(const PartReader *reader)
 	return reader->work == WORK_EMIT_PARTS && !reader->shared->of_runs;
 }
 
+bool
+part_reader_tells_ties(const PartReader *reader)
+{
+	return reader->work == WORK_EMIT_PARTS && reader->maker->tells_ties;
+}
+
+bool
+part_reader_is_tie(const PartReader *reader)
+{
+	return reader->maker->methods->is_tie(reader->maker);
+}
+
 void
 part_reader_check(PartReader *reader, RunOrder order, const RunFormat *format)
 {

@@ -75,6 +75,12 @@ typedef struct PartMakerMethods
 	void		(*close) (PartMaker *maker);
 
 	/*
+	 * If the maker tells ties: is the row that next() has returned equal to
+	 * the one before it, by all sort columns?
+	 */
+	bool		(*is_tie) (const PartMaker *maker);
+
+	/*
 	 * Returns row "number" of a part, of which the sender has sent the bytes
 	 * at "row".  NULL: rows are always sent as a whole.
 	 */
@@ -87,6 +93,7 @@ typedef struct PartMakerMethods
 struct PartMaker
 {
 	const PartMakerMethods *methods;
+	bool		tells_ties;
 
 	/*
 	 * Returns how many of a row's first bytes are sent: STREAM_MOST_ROW_BYTES
@@ -152,6 +159,14 @@ extern RowReader *part_reader_rows(PartReader *reader);
  * shared memory do, if this process makes all slices that it reads.
  */
 extern bool part_reader_rows_stay(const PartReader *reader);
+
+/*
+ * Is it known of each row whether it is equal to the one before it?  Then the
+ * second function returns that of the row read last.  It is known of slices
+ * whose order tells it, if this process makes all slices that it reads.
+ */
+extern bool part_reader_tells_ties(const PartReader *reader);
+extern bool part_reader_is_tie(const PartReader *reader);
 
 /*
  * Lets the reader check the sequence of merged rows.  "order" compares rows.

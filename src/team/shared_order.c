@@ -193,6 +193,7 @@ shared_order_set(SharedOrder *shared, RowOrder *order,
 	uint32	   *entries;
 
 	shared->nrows = nrows;
+	shared->has_ties = order->has_ties;
 	shared->row_bytes = row_store_row_bytes(order->store);
 	if (nrows == 0)
 		return true;

@@ -19,6 +19,7 @@ typedef struct SharedOrder
 								 * can find the rows */
 	dsm_handle	segment;		/* segment with the order (OrderHead) */
 	uint64		nrows;			/* rows of the order */
+	bool		has_ties;		/* as that of the RowOrder */
 	Size		row_bytes;		/* bytes of a row, on average */
 } SharedOrder;
 
@@ -81,7 +82,7 @@ typedef struct OrderedRows
 	const RowSegments *segments;
 	dsm_segment *segment;		/* segment of the order, if it was not mapped
 								 * before; otherwise NULL */
-	const uint32 *order;		/* numbers of the rows */
+	const uint32 *order;		/* numbers of the rows, with marks */
 	uint64	   *places;			/* places of the rows, by their numbers */
 } OrderedRows;
 
@@ -101,14 +102,22 @@ extern void ordered_rows_unmap(OrderedRows *rows);
 static inline void *
 ordered_rows_get(const OrderedRows *rows, uint64 entry)
 {
-	return row_segments_row(rows->segments, rows->places[rows->order[entry]]);
+	return row_segments_row(rows->segments,
+							rows->places[ORDER_ROW(rows->order[entry])]);
+}
+
+/* If the order has ties: is the row of this entry equal to the one before it? */
+static inline bool
+ordered_rows_is_tie(const OrderedRows *rows, uint64 entry)
+{
+	return (rows->order[entry] & ORDER_TIE) != 0;
 }
 
 /* Prefetches the place of that row, before ordered_rows_get() needs it. */
 static inline void
 ordered_rows_prefetch_place(const OrderedRows *rows, uint64 entry)
 {
-	__builtin_prefetch(&rows->places[rows->order[entry]]);
+	__builtin_prefetch(&rows->places[ORDER_ROW(rows->order[entry])]);
 }
 
 #endif							/* GPUSORT_SHARED_ORDER_H */

@@ -186,6 +186,14 @@ close_slice(PartMaker *maker)
 {
 }
 
+static bool
+is_tie_in_slice(const PartMaker *maker)
+{
+	const SliceMaker *slice = (const SliceMaker *) maker;
+
+	return ordered_rows_is_tie(&slice->rows, slice->position - 1);
+}
+
 /* Returns the bytes that a row takes in shared memory. */
 static Size
 shared_bytes(const void *row)
@@ -240,12 +248,14 @@ slice_maker_begin(SharedSlices *shared, RowSegments *segments,
 		.open = open_slice,
 		.next = next_of_slice,
 		.close = close_slice,
+		.is_tie = is_tie_in_slice,
 		.find = find_sent,
 		.end = end_slices
 	};
 	SliceMaker *slice = palloc0(sizeof(SliceMaker));
 
 	slice->maker.methods = &methods;
+	slice->maker.tells_ties = shared->order.has_ties;
 	slice->maker.row_bytes = sent_bytes;
 	slice->shared = shared;
 	slice->groups = groups;
