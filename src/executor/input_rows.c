@@ -32,8 +32,10 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/sysattr.h"
 #include "access/tupmacs.h"
 #include "executor/executor.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "utils/rel.h"
 
@@ -52,20 +54,22 @@ typedef struct TableColumn
 	int16		length;			/* attlen */
 	uint8		alignment;		/* bytes */
 	bool		by_value;
-	int16		place;			/* place in the result, or -1: not wanted */
+	int16		place;			/* place in the slot, or -1: not wanted */
 } TableColumn;
 
 struct PageRows
 {
 	SeqScanState *scan;
-	TupleTableSlot *result;		/* slot in which the scan gives its rows */
 
 	/*
-	 * The columns of the table, if the result is nothing but columns and
-	 * constants; no columns if it has expressions, or is the table's row.
+	 * The columns of the table, which are put into the slot; no columns if
+	 * the whole row is stored in the scan's slot.
 	 */
 	TableColumn *columns;
 	int			ncolumns;
+	TupleTableSlot *slot;		/* the result's, if that is nothing but
+								 * columns and constants; otherwise the scan's */
+	bool		projects;		/* it is the scan's: the result is projected */
 
 	/* the first columns, whose offsets are the same in rows without NULLs */
 	int			nfixed;
@@ -120,7 +124,7 @@ is_constant(const TargetEntry *entry)
  * or has a column twice.
  */
 static int
-find_places(const List *result, int16 *places)
+find_places_in_result(const List *result, int16 *places)
 {
 	int			last = 0;
 	ListCell   *cell;
@@ -135,6 +139,29 @@ find_places(const List *result, int16 *places)
 			return 0;
 		places[column - 1] = foreach_current_index(cell);
 		last = Max(last, column);
+	}
+	return last;
+}
+
+/*
+ * Finds the places in the scan's slot of the columns from which the result is
+ * made; returns the number of the last column, or 0 if it takes the whole row,
+ * or no column.
+ */
+static int
+find_places_in_row(const Scan *scan, int16 *places)
+{
+	Bitmapset  *columns = NULL;
+	int			column = -1;
+	int			last = 0;
+
+	pull_varattnos((Node *) scan->plan.targetlist, scan->scanrelid, &columns);
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		last = column + FirstLowInvalidHeapAttributeNumber;
+		if (last <= 0)
+			return 0;
+		places[last - 1] = last - 1;
 	}
 	return last;
 }
@@ -182,16 +209,35 @@ find_offsets(PageRows *rows)
 	rows->fixed_end = end;
 }
 
-/* Prepares to take columns, if the result is nothing else. */
+/*
+ * Finds the columns that are taken, and their places: in the result, if that is
+ * nothing else.  Otherwise they are taken for the projection, unless there is a
+ * filter, which may take fewer columns of most rows.
+ */
+static void
+place_columns(PageRows *rows, int16 *places, int nplaces)
+{
+	const PlanState *plan = &rows->scan->ss.ps;
+
+	memset(places, -1, nplaces * sizeof(int16));
+	rows->slot = plan->ps_ResultTupleSlot;
+	rows->ncolumns = find_places_in_result(plan->plan->targetlist, places);
+	if (rows->ncolumns > 0 || plan->qual != NULL)
+		return;
+	memset(places, -1, nplaces * sizeof(int16));
+	rows->slot = rows->scan->ss.ss_ScanTupleSlot;
+	rows->ncolumns = find_places_in_row((const Scan *) plan->plan, places);
+	rows->projects = rows->ncolumns > 0;
+}
+
+/* Prepares to take columns. */
 static void
 find_columns(PageRows *rows)
 {
-	const PlanState *plan = &rows->scan->ss.ps;
 	TupleDesc	descriptor = RelationGetDescr(rows->scan->ss.ss_currentRelation);
 	int16	   *places = palloc(descriptor->natts * sizeof(int16));
 
-	memset(places, -1, descriptor->natts * sizeof(int16));
-	rows->ncolumns = find_places(plan->plan->targetlist, places);
+	place_columns(rows, places, descriptor->natts);
 	rows->columns = palloc(rows->ncolumns * sizeof(TableColumn));
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
@@ -219,7 +265,6 @@ rows_of_plan(PlanState *plan)
 		return NULL;
 	rows = palloc0(sizeof(PageRows));
 	rows->scan = (SeqScanState *) plan;
-	rows->result = plan->ps_ResultTupleSlot;
 	if (plan->ps_ProjInfo != NULL)
 		find_columns(rows);
 	return rows;
@@ -252,14 +297,13 @@ input_rows_init(InputRows *rows, PlanState *plan)
  * ---- the columns of a row
  */
 
-/* Puts a column into the result. */
+/* Puts a column into the slot. */
 static inline void
-put_column(TupleTableSlot *result, const TableColumn *column,
-		   const char *place)
+put_column(TupleTableSlot *slot, const TableColumn *column, const char *place)
 {
-	result->tts_values[column->place] =
+	slot->tts_values[column->place] =
 		fetch_att(place, column->by_value, column->length);
-	result->tts_isnull[column->place] = false;
+	slot->tts_isnull[column->place] = false;
 }
 
 /*
@@ -280,8 +324,8 @@ take_columns_from(const PageRows *rows, const HeapTupleHeaderData *header,
 		{
 			if (column->place >= 0)
 			{
-				rows->result->tts_values[column->place] = (Datum) 0;
-				rows->result->tts_isnull[column->place] = true;
+				rows->slot->tts_values[column->place] = (Datum) 0;
+				rows->slot->tts_isnull[column->place] = true;
 			}
 			continue;
 		}
@@ -289,7 +333,7 @@ take_columns_from(const PageRows *rows, const HeapTupleHeaderData *header,
 		if (column->length != -1 || !VARATT_NOT_PAD_BYTE(data + end))
 			end = TYPEALIGN(column->alignment, end);
 		if (column->place >= 0)
-			put_column(rows->result, column, data + end);
+			put_column(rows->slot, column, data + end);
 		if (column->length > 0)
 			end += column->length;
 		else if (column->length == -1)
@@ -306,7 +350,7 @@ take_all_columns(const PageRows *rows, const HeapTupleHeaderData *header)
 	const char *data = (const char *) header + header->t_hoff;
 
 	for (int i = 0; i < rows->nwanted; i++)
-		put_column(rows->result, &rows->columns[rows->wanted[i]],
+		put_column(rows->slot, &rows->columns[rows->wanted[i]],
 				   data + rows->offsets[i]);
 	take_columns_from(rows, header, rows->nfixed, rows->fixed_end, false);
 }
@@ -325,9 +369,9 @@ take_columns_of_old_row(const PageRows *rows, HeapTuple row)
 		int16		place = rows->columns[i].place;
 
 		if (place >= 0)
-			rows->result->tts_values[place] =
+			rows->slot->tts_values[place] =
 				heap_getattr(row, i + 1, descriptor,
-							 &rows->result->tts_isnull[place]);
+							 &rows->slot->tts_isnull[place]);
 	}
 }
 
@@ -347,25 +391,37 @@ check_columns(const PageRows *rows, HeapTuple row)
 		if (place < 0)
 			continue;
 		value = heap_getattr(row, i + 1, descriptor, &isnull);
-		Assert(rows->result->tts_isnull[place] == isnull);
-		Assert(isnull || rows->result->tts_values[place] == value);
+		Assert(rows->slot->tts_isnull[place] == isnull);
+		Assert(isnull || rows->slot->tts_values[place] == value);
 	}
 }
 #endif
 
-/* Puts the columns of a row into the result. */
-static inline TupleTableSlot *
+/*
+ * Prepares the slot, in which the row before still is, for the columns of
+ * another row.
+ */
+static inline void
+clear_columns(const PageRows *rows)
+{
+	TupleTableSlot *slot = rows->slot;
+
+	Assert(!TTS_EMPTY(slot));
+	if (rows->projects)
+		slot->tts_nvalid = rows->ncolumns;
+	else if (unlikely(TTS_SHOULDFREE(slot)))
+	{
+		/* it is a copy */
+		ExecClearTuple(slot);
+		ExecStoreVirtualTuple(slot);
+	}
+}
+
+/* Puts the columns of a row into the slot. */
+static inline void
 take_columns(const PageRows *rows, HeapTuple row)
 {
-	TupleTableSlot *result = rows->result;
-
-	/* the row before is still there, and may be a copy */
-	if (unlikely(TTS_SHOULDFREE(result)))
-	{
-		ExecClearTuple(result);
-		ExecStoreVirtualTuple(result);
-	}
-	Assert(!TTS_EMPTY(result));
+	clear_columns(rows);
 	if (unlikely(HeapTupleHeaderGetNatts(row->t_data) < rows->ncolumns))
 		take_columns_of_old_row(rows, row);
 	else if (HeapTupleHasNulls(row))
@@ -375,7 +431,6 @@ take_columns(const PageRows *rows, HeapTuple row)
 #ifdef USE_ASSERT_CHECKING
 	check_columns(rows, row);
 #endif
-	return result;
 }
 
 /*
@@ -436,10 +491,12 @@ give_row(PageRows *rows, HeapScanDesc scan, HeapTuple row)
 {
 	ScanState  *node = &rows->scan->ss;
 	ExprContext *context = node->ps.ps_ExprContext;
+	bool		stores = node->ps.qual != NULL || rows->ncolumns == 0;
 
-	if (node->ps.qual != NULL || rows->ncolumns == 0)
-	{
+	if (stores)
 		ExecStoreBufferHeapTuple(row, node->ss_ScanTupleSlot, scan->rs_cbuf);
+	if (stores || rows->projects)
+	{
 		ResetExprContext(context);
 		context->ecxt_scantuple = node->ss_ScanTupleSlot;
 	}
@@ -449,7 +506,11 @@ give_row(PageRows *rows, HeapScanDesc scan, HeapTuple row)
 		return NULL;
 	}
 	if (rows->ncolumns > 0)
-		return take_columns(rows, row);
+	{
+		take_columns(rows, row);
+		if (!rows->projects)
+			return rows->slot;
+	}
 	return node->ps.ps_ProjInfo == NULL ? node->ss_ScanTupleSlot :
 		ExecProject(node->ps.ps_ProjInfo);
 }

@@ -64,6 +64,10 @@ SELECT same('SELECT id, id AS again, price FROM goods ORDER BY price, id');
 SELECT same('SELECT later, note, nothing, id FROM goods ORDER BY nothing, note, id');
 SELECT same('SELECT id, 5, NULL::text, ''word'', long FROM goods ORDER BY long, id');
 SELECT same('SELECT id, price * 2 AS twice, long FROM goods ORDER BY 2, id');
+SELECT same('SELECT id + small AS sum, coalesce(long, note) AS text, list[3], later + nothing AS added FROM goods ORDER BY 1, 2, 3, id');
+SELECT same('SELECT upper(called), fixed || letter::text, (SELECT count(*) FROM generate_series(1, goods.small)) FROM goods ORDER BY 1, 2, 3');
+SELECT same('SELECT id * 0 + random()::int * 0 AS zero, row(price, note)::text, note FROM goods ORDER BY 1, 2, 3');
+SELECT same('SELECT goods.price * 2, goods FROM goods ORDER BY 1, id');
 SELECT same('SELECT id, ctid, tableoid FROM goods ORDER BY id');
 SELECT same('SELECT goods, id FROM goods ORDER BY id');
 -- filters: that leave out some rows of a page, whole pages, all rows; that raise an error
