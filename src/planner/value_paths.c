@@ -41,6 +41,7 @@
 #include "planner/value_paths.h"
 #include "port/compat.h"
 #include "port/shared_memory.h"
+#include "settings.h"
 
 /*
  * The part of a sort's cost that is spared if a few values are found without
@@ -648,6 +649,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		root->parse->hasTargetSRFs || root->numOrderedAggs == 0 ||
 		IS_OTHER_REL(relation) ||
 		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
+		input->cheapest_total_path->rows < gpusort_min_rows ||
 		!query_aggregates_find(root, relation, input->cheapest_total_path,
 							   extra, &all))
 		return;
