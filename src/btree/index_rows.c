@@ -21,6 +21,7 @@
 
 #include "btree/index_rows.h"
 #include "port/compat.h"
+#include "port/copy_bytes.h"
 
 /*
  * The operator that orders a key column, if a sort by that operator compares
@@ -267,7 +268,7 @@ store_short_row(Datum value, IndexRowSpace space, void *owner)
 		return NULL;
 	/* clears the padding, which is in the last word */
 	*(uint64 *) ((char *) row + bytes - sizeof(uint64)) = 0;
-	memcpy((char *) row + header_bytes, varlena, data_bytes);
+	copy_few_bytes((char *) row + header_bytes, varlena, data_bytes);
 	row->info = INDEX_VAR_MASK | bytes;
 	return row;
 }

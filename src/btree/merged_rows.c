@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "btree/merged_rows.h"
+#include "port/copy_bytes.h"
 
 /*
  * The most bytes that are read at a time, so that they stay in the
@@ -147,7 +148,7 @@ merged_rows_read(MergedRows *merged, uint32 kept)
 
 		if (merged->used_bytes + bytes > most_bytes)
 			break;
-		memcpy(place, merged->next, bytes);
+		copy_few_bytes(place, merged->next, bytes);
 		merged->held[merged->nrows++] = (const IndexRow *) place;
 		merged->used_bytes += bytes;
 		merged->next = merged->reader->next(merged->reader);

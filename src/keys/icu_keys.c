@@ -53,6 +53,7 @@
 
 #include "keys/icu_keys.h"
 #include "port/compat.h"
+#include "port/copy_bytes.h"
 
 #ifdef USE_ICU
 
@@ -1040,7 +1041,7 @@ write_lower(IcuKeys *keys, const char *string, Size size,
 		return ask_and_note(keys, string, size, bytes, limit, primary, slot,
 							sequence);
 	length = Min(lower->nbytes, room);
-	memcpy(bytes + primary, lower->bytes, length);
+	copy_few_bytes(bytes + primary, lower->bytes, length);
 	return primary + length;
 }
 

@@ -18,6 +18,7 @@
 #include "executor/tuptable.h"
 
 #include "port/cache_lines.h"
+#include "port/copy_bytes.h"
 
 /* How far behind a row memory is prefetched to be written. */
 #define PREFETCH_WRITE_BYTES	1024
@@ -154,7 +155,7 @@ slot_row_write_plain(const SlotRow *row, const TupleTableSlot *slot,
 		{
 			Size		bytes = VARSIZE_SHORT(DatumGetPointer(value));
 
-			memcpy(data + end, DatumGetPointer(value), bytes);
+			copy_few_bytes(data + end, DatumGetPointer(value), bytes);
 			end += bytes;
 		}
 	}
