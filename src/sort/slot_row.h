@@ -6,7 +6,7 @@
  * The row is copied once, straight from the slot's own form.  That is the
  * bytes of a tuple in a shared buffer, or the values of a virtual row, from
  * which the tuple is formed where it is stored.  Many virtual rows are only a
- * few numbers and short strings.
+ * few numbers and short strings, or NULLs.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +18,7 @@
 #include "executor/tuptable.h"
 
 #include "port/cache_lines.h"
+#include "port/compat.h"
 #include "port/copy_bytes.h"
 
 /* How far behind a row memory is prefetched to be written. */
@@ -37,17 +38,25 @@ typedef struct SlotRow
 	const char *tuple;			/* minimal tuple without its length, or NULL */
 	bool		has_nulls;		/* a virtual row with NULLs */
 	bool		is_plain;		/* a virtual row of nothing but by-value
-								 * columns and short strings */
+								 * columns, short strings and NULLs */
 	bool		has_strings;	/* a plain row has strings */
 } SlotRow;
 
 /* Bytes of the header of a row without a NULL. */
 #define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
 
+/* Bytes of the header of a virtual row. */
+static inline Size
+slot_row_header_bytes(const SlotRow *row, TupleDesc descriptor)
+{
+	return likely(!row->has_nulls) ? PLAIN_HEADER_BYTES :
+		MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(descriptor->natts));
+}
+
 /*
- * Computes the size of a row of by-value columns and short strings without a NULL;
- * false for other rows.  Short strings, and numerics, are those that a table
- * stores with a header of one byte.
+ * Computes the size of a row of by-value columns, short strings and NULLs; false
+ * for other rows.  Short strings, and numerics, are those that a table stores
+ * with a header of one byte.
  */
 static inline bool
 slot_row_find_plain(SlotRow *row, const TupleTableSlot *slot,
@@ -61,8 +70,8 @@ slot_row_find_plain(SlotRow *row, const TupleTableSlot *slot,
 		const char *string = DatumGetPointer(slot->tts_values[i]);
 
 		if (slot->tts_isnull[i])
-			return false;
-		if (attribute->attbyval)
+			row->has_nulls = true;
+		else if (attribute->attbyval)
 			end = att_align_nominal(end, attribute->attalign) +
 				attribute->attlen;
 		else if (attribute->attlen == -1 && VARATT_IS_SHORT(string) &&
@@ -75,7 +84,7 @@ slot_row_find_plain(SlotRow *row, const TupleTableSlot *slot,
 			return false;
 	}
 	row->is_plain = true;
-	row->bytes = PLAIN_HEADER_BYTES + end;
+	row->bytes = slot_row_header_bytes(row, descriptor) + end;
 	return true;
 }
 
@@ -84,7 +93,6 @@ static inline SlotRow
 slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 {
 	SlotRow		row = {0};
-	Size		header_bytes = SizeofMinimalTupleHeader;
 
 	/* a slot of a kind that holds a tuple may hold none */
 	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
@@ -116,9 +124,7 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 		return row;
 	for (int i = 0; i < descriptor->natts && !row.has_nulls; i++)
 		row.has_nulls = slot->tts_isnull[i];
-	if (row.has_nulls)
-		header_bytes += BITMAPLEN(descriptor->natts);
-	row.bytes = MAXALIGN(header_bytes) +
+	row.bytes = slot_row_header_bytes(&row, descriptor) +
 		heap_compute_data_size(descriptor, slot->tts_values,
 							   slot->tts_isnull);
 	return row;
@@ -129,7 +135,8 @@ static inline void
 slot_row_write_plain(const SlotRow *row, const TupleTableSlot *slot,
 					 TupleDesc descriptor, MinimalTuple place)
 {
-	char	   *data = (char *) place + PLAIN_HEADER_BYTES;
+	Size		header_bytes = slot_row_header_bytes(row, descriptor);
+	char	   *data = (char *) place + header_bytes;
 	Size		end = 0;
 
 	/* clears the padding, too: a few whole words */
@@ -137,14 +144,18 @@ slot_row_write_plain(const SlotRow *row, const TupleTableSlot *slot,
 		((uint64 *) place)[i] = 0;
 	place->t_len = row->bytes;
 	HeapTupleHeaderSetNatts(place, descriptor->natts);
-	place->t_hoff = PLAIN_HEADER_BYTES + MINIMAL_TUPLE_OFFSET;
-	if (row->has_strings)
-		place->t_infomask = HEAP_HASVARWIDTH;
+	place->t_hoff = header_bytes + MINIMAL_TUPLE_OFFSET;
+	place->t_infomask = (row->has_strings ? HEAP_HASVARWIDTH : 0) |
+		(row->has_nulls ? HEAP_HASNULL : 0);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 		Datum		value = slot->tts_values[i];
 
+		if (unlikely(slot->tts_isnull[i]))
+			continue;
+		if (unlikely(row->has_nulls))
+			place->t_bits[i / 8] |= 1 << (i % 8);
 		if (attribute->attbyval)
 		{
 			end = att_align_nominal(end, attribute->attalign);
@@ -161,6 +172,21 @@ slot_row_write_plain(const SlotRow *row, const TupleTableSlot *slot,
 	}
 }
 
+#ifdef USE_ASSERT_CHECKING
+/* Checks that core forms the same row. */
+static inline void
+slot_row_check(const SlotRow *row, const TupleTableSlot *slot,
+			   TupleDesc descriptor, const MinimalTupleData *place)
+{
+	MinimalTuple formed = heap_form_minimal_tuple(descriptor, slot->tts_values,
+												  slot->tts_isnull, 0);
+
+	Assert(formed->t_len == row->bytes);
+	Assert(memcmp(formed, place, row->bytes) == 0);
+	pfree(formed);
+}
+#endif
+
 /*
  * Writes the row to "place", which is MAXALIGNed and has room for its bytes in
  * whole words.
@@ -169,7 +195,7 @@ static inline void
 slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 			   MinimalTuple place)
 {
-	Size		header_bytes = SizeofMinimalTupleHeader;
+	Size		header_bytes;
 
 	if (likely(row->tuple != NULL))
 	{
@@ -182,6 +208,9 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 	if (likely(row->is_plain))
 	{
 		slot_row_write_plain(row, slot, descriptor, place);
+#ifdef USE_ASSERT_CHECKING
+		slot_row_check(row, slot, descriptor, place);
+#endif
 		return;
 	}
 
@@ -190,9 +219,7 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 	 * padding
 	 */
 	memset(place, 0, row->bytes);
-	if (row->has_nulls)
-		header_bytes += BITMAPLEN(descriptor->natts);
-	header_bytes = MAXALIGN(header_bytes);
+	header_bytes = slot_row_header_bytes(row, descriptor);
 	place->t_len = row->bytes;
 	HeapTupleHeaderSetNatts(place, descriptor->natts);
 	place->t_hoff = header_bytes + MINIMAL_TUPLE_OFFSET;
