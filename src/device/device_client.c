@@ -41,6 +41,7 @@
 #include "common/host_sort.h"
 #include "device/device_client.h"
 #include "device/launcher.h"
+#include "device/order_sums.h"
 #include "port/compat.h"
 #include "port/timing.h"
 #include "settings.h"
@@ -53,6 +54,9 @@
  * Only longer waits count: on a busy machine gpusortd may take this long.
  */
 #define SHORT_MILLISECONDS		50
+
+/* Entries of the order that are checked while the cache has them. */
+#define CACHED_ENTRIES			1024
 
 /*
  * The time that the current statement has lost by waiting for gpusortd.
@@ -99,6 +103,7 @@ struct DeviceClient
 	/* while the order is received */
 	uint64		nrows;			/* rows of the order */
 	uint64		nordered;		/* entries of the order that have come */
+	OrderSums	sums;			/* of these entries' rows */
 };
 
 /*
@@ -757,6 +762,7 @@ device_client_await_sort(DeviceClient *client, uint64 *sort_microseconds)
 	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	client->nordered = 0;
+	memset(&client->sums, 0, sizeof(client->sums));
 	count_job(client, false);
 	return true;
 }
@@ -772,25 +778,51 @@ give_back_order(DeviceClient *client, uint32 chunk)
 }
 
 /*
- * Could these be the next entries of the order?  Rows are looked up by them.
- * Ties are marked only if the caller has asked for that, and never on the
- * first entry.  A wrong entry sets the bit of the mark, so that the loop has
- * no branch.
+ * Copies entries of the order from the ring, whose contents may change at any
+ * time.  Notes their rows, and returns false if these cannot be the next
+ * entries: rows are looked up by them.  Ties are marked only if the caller has
+ * asked for that, and never on the first entry.  A wrong entry sets the bit of
+ * the mark, so that the loop has no branch.
  */
 static bool
-are_entries(const DeviceClient *client, const uint32 *part, uint32 count)
+copy_entries(DeviceClient *client, uint32 *entries, const uint32 *ring,
+			 uint32 count)
 {
+	OrderSums	sums = client->sums;
 	uint32		mask = client->shape.mark_ties ? ~ORDER_TIE : ~0;
 	uint32		last_row = client->nrows - 1;
-	uint32		wrong = client->nordered == 0 ? part[0] : 0;
+	uint32		wrong;
 
+	memcpy(entries, ring, count * sizeof(uint32));
+	wrong = client->nordered == 0 ? entries[0] : 0;
 	for (uint32 i = 0; i < count; i++)
 	{
-		uint32		row = part[i] & mask;
+		uint32		row = entries[i] & mask;
 
 		wrong |= row | (last_row - row);
+		order_sums_add(&sums, row);
 	}
+	client->sums = sums;
+	client->nordered += count;
 	return (wrong & ORDER_TIE) == 0;
+}
+
+/* Takes a part of the order; false if it cannot be one. */
+static bool
+take_order(DeviceClient *client, uint32 *part, const uint32 *ring, uint32 count)
+{
+	for (uint32 have = 0; have < count; have += CACHED_ENTRIES)
+	{
+		if (!copy_entries(client, part + have, ring + have,
+						  Min(count - have, CACHED_ENTRIES)))
+			return fail(client,
+						"gpusortd sent an order with impossible row numbers");
+	}
+	if (client->nordered == client->nrows &&
+		!order_sums_are_of_all(&client->sums, client->nrows))
+		return fail(client,
+					"gpusortd sent an order in which a row comes twice");
+	return true;
 }
 
 bool
@@ -808,14 +840,10 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 		message.u.order.count > client->nrows - client->nordered)
 		return fail_unexpected(client);
 	*count = message.u.order.count;
-
-	/* the ring's contents may change at any time */
-	memcpy(part,
-		   client->ring + (Size) message.u.order.chunk * CHUNK_BYTES,
-		   *count * sizeof(uint32));
-	if (!are_entries(client, part, *count))
-		return fail(client, "gpusortd sent an order with impossible row numbers");
-	client->nordered += *count;
+	if (!take_order(client, part, (const uint32 *)
+					(client->ring +
+					 (Size) message.u.order.chunk * CHUNK_BYTES), *count))
+		return false;
 
 	/* once the whole order is here, gpusortd may be gone */
 	return give_back_order(client, message.u.order.chunk) ||

@@ -95,8 +95,9 @@ extern bool device_client_await_sort(DeviceClient *client,
 /*
  * Copies the next part of the order to "part", which has room for all rows or
  * for ORDER_PART_ENTRIES, and sets *count to its entries.  The caller repeats
- * that until all rows have come.  Each entry is the number of a row; the
- * caller checks that none comes twice.  False if gpusortd is lost.
+ * that until all rows have come.  Each entry is the number of a row.  False if
+ * gpusortd is lost, or if what it sends is no order of the rows: at the last
+ * part also if a row has come twice.
  */
 extern bool device_client_order_part(DeviceClient *client, uint32 *part,
 									 uint32 *count);

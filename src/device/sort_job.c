@@ -618,50 +618,21 @@ sort_job_order_part(SortJob *job, uint32 *part, uint32 *count)
 	return false;
 }
 
-/* Notes the rows of a part of the order, a bit each. */
-static void
-note_rows(uint64 *seen, const uint32 *part, uint32 count)
-{
-	for (uint32 i = 0; i < count; i++)
-	{
-		uint32		row = ORDER_ROW(part[i]);
-
-		seen[row / 64] |= UINT64CONST(1) << (row % 64);
-	}
-}
-
 /*
  * Fetches the order of all rows.  Returns false if gpusortd is lost, or if
- * what it sends is no order.  The order has an entry for each row, so each row
- * is in it once if the number of different rows is the number of entries.
+ * what it sends is no order.
  */
 static bool
 fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 {
-	static const DeviceFailure twice = {
-		FAILURE_FAULT, "gpusortd sent an order in which a row comes twice"
-	};
-	Size		seen_bytes = sort_job_seen_bytes(nrows);
-	uint64	   *seen = MemoryContextAllocHuge(CurrentMemoryContext, seen_bytes);
-	uint64		have = 0;
 	uint32		count;
-	bool		good = true;
 
-	memset(seen, 0, seen_bytes);
-	while (good && have < nrows)
+	for (uint64 have = 0; have < nrows; have += count)
 	{
-		good = sort_job_order_part(job, order + have, &count);
-		if (good)
-			note_rows(seen, order + have, count);
-		have += count;
+		if (!sort_job_order_part(job, order + have, &count))
+			return false;
 	}
-	if (good && pg_popcount((const char *) seen, seen_bytes) != nrows)
-	{
-		report_device_failure(job, JOB_LOST, twice);
-		good = false;
-	}
-	pfree(seen);
-	return good;
+	return true;
 }
 
 static uint32 *

@@ -114,8 +114,8 @@ extern uint32 *sort_job_perform(SortJob *job, OrderRoom *room);
 /*
  * The same in steps, for a job that gpusortd has.  The first function sorts;
  * each call of the second copies the next entries of the order, *count of
- * them, as device_client_order_part() does.  The entries are not checked.
- * False if gpusortd was lost.
+ * them, as device_client_order_part() does.  False if gpusortd is lost, or if
+ * what it sends is no order.
  */
 extern bool sort_job_perform_on_device(SortJob *job);
 extern bool sort_job_order_part(SortJob *job, uint32 *part, uint32 *count);
@@ -186,16 +186,6 @@ sort_job_nrows(const SortJob *job)
 	return job->pushed_rows + job->batch.nrows;
 }
 
-/*
- * Bytes of the bits, one for each row, by which an order of gpusortd is
- * checked.
- */
-static inline Size
-sort_job_seen_bytes(uint64 nrows)
-{
-	return (nrows / 64 + 1) * sizeof(uint64);
-}
-
 /* The least number of keys by which room for many grows. */
 #define FEW_KEYS			4096
 
@@ -214,8 +204,7 @@ sort_job_counted_room(uint64 room, uint64 used, uint64 few)
 
 /*
  * Bytes of this process that the job takes, and will take to sort its keys: on
- * a device the order and its check, otherwise the keys and the entries of the
- * host sort.  Does not count the ring, which has a setting of its own, nor
+ * a device the order, otherwise the keys and the entries of the host sort.  Does not count the ring, which has a setting of its own, nor
  * room for many more keys, which nobody has touched yet.
  */
 static inline Size
@@ -224,8 +213,7 @@ sort_job_memory(const SortJob *job)
 	const KeyBatch *batch = &job->batch;
 
 	if (job->state == JOB_ON_DEVICE)
-		return sort_job_nrows(job) * sizeof(uint32) +
-			sort_job_seen_bytes(sort_job_nrows(job));
+		return sort_job_nrows(job) * sizeof(uint32);
 	return sort_job_counted_room(batch->max_words, batch->nwords,
 								 FEW_KEYS * GUESSED_WORDS) * sizeof(uint64_t) +
 		(batch->ends == NULL ? 0 :
