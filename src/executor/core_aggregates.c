@@ -150,27 +150,6 @@ call_serial(AggStatePerTrans transition, Datum state, bool state_isnull,
 	return value;
 }
 
-/* Returns the result of an aggregate for a group of the present set. */
-static inline Datum
-make_result(AggState *aggregates, AggStatePerAgg aggregate, bool *isnull)
-{
-	AggStatePerGroup state =
-		&aggregates->pergroups[aggregates->current_set][aggregate->transno];
-	AggStatePerTrans transition = &aggregates->pertrans[aggregate->transno];
-	Datum		value = MakeExpandedObjectReadOnly(state->transValue,
-												   state->transValueIsNull,
-												   transition->transtypeLen);
-
-	/* it has one only if states are emitted for another Agg */
-	if (OidIsValid(transition->serialfn_oid))
-		return call_serial(transition, value, state->transValueIsNull, isnull);
-	if (OidIsValid(aggregate->finalfn_oid))
-		return call_final(aggregates, aggregate, value,
-						  state->transValueIsNull, isnull);
-	*isnull = state->transValueIsNull;
-	return value;
-}
-
 /* Sets the columns that are not of the present set to NULL in a row. */
 static void
 blank_columns(AggState *aggregates, TupleTableSlot *row)
@@ -227,32 +206,61 @@ core_aggregates_add_value(AggState *aggregates, int set, int transno,
 	MemoryContextSwitchTo(caller_context);
 }
 
-TupleTableSlot *
-core_aggregates_emit(AggState *aggregates, int set, GroupTotals *totals,
-					 TupleTableSlot *first)
+MemoryContext
+core_aggregates_begin_results(AggState *aggregates, int set,
+							  TupleTableSlot *first)
 {
-	PlanState  *node = &aggregates->ss.ps;
-	ExprContext *context = node->ps_ExprContext;
-	MemoryContext caller_context;
+	ExprContext *context = aggregates->ss.ps.ps_ExprContext;
 
 	choose_set(aggregates, set);
 	/* the first set has all columns, and so has one that is alone */
 	if (set > 0 || TTS_EMPTY(first))
 		blank_columns(aggregates, first);
 	ResetExprContext(context);
-	caller_context = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-	for (int i = 0; i < aggregates->numaggs; i++)
-	{
-		AggStatePerAgg aggregate = &aggregates->peragg[i];
-		bool	   *isnull = &context->ecxt_aggnulls[i];
+	return MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+}
 
+Datum
+core_aggregates_result(AggState *aggregates, int aggno, bool *isnull)
+{
+	AggStatePerAgg aggregate = &aggregates->peragg[aggno];
+	AggStatePerGroup state =
+		&aggregates->pergroups[aggregates->current_set][aggregate->transno];
+	AggStatePerTrans transition = &aggregates->pertrans[aggregate->transno];
+	Datum		value = MakeExpandedObjectReadOnly(state->transValue,
+												   state->transValueIsNull,
+												   transition->transtypeLen);
+
+	/* it has one only if states are emitted for another Agg */
+	if (OidIsValid(transition->serialfn_oid))
+		return call_serial(transition, value, state->transValueIsNull, isnull);
+	if (OidIsValid(aggregate->finalfn_oid))
+		return call_final(aggregates, aggregate, value,
+						  state->transValueIsNull, isnull);
+	*isnull = state->transValueIsNull;
+	return value;
+}
+
+TupleTableSlot *
+core_aggregates_end_results(AggState *aggregates, TupleTableSlot *first)
+{
+	PlanState  *node = &aggregates->ss.ps;
+
+	node->ps_ExprContext->ecxt_outertuple = first;
+	return ExecQual(node->qual, node->ps_ExprContext) ?
+		ExecProject(node->ps_ProjInfo) : NULL;
+}
+
+TupleTableSlot *
+core_aggregates_emit(AggState *aggregates, int set, TupleTableSlot *first)
+{
+	ExprContext *context = aggregates->ss.ps.ps_ExprContext;
+	MemoryContext caller_context =
+		core_aggregates_begin_results(aggregates, set, first);
+
+	for (int i = 0; i < aggregates->numaggs; i++)
 		context->ecxt_aggvalues[i] =
-			totals != NULL && group_totals_have_result(totals, aggregate) ?
-			group_totals_result(totals, i, isnull) :
-			make_result(aggregates, aggregate, isnull);
-	}
+			core_aggregates_result(aggregates, i, &context->ecxt_aggnulls[i]);
 	MemoryContextSwitchTo(caller_context);
-	context->ecxt_outertuple = first;
-	return ExecQual(node->qual, context) ? ExecProject(node->ps_ProjInfo) :
-		NULL;
+	return core_aggregates_end_results(aggregates, first);
 }

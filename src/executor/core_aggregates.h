@@ -11,7 +11,6 @@
 #include "executor/executor.h"
 #include "executor/nodeAgg.h"
 
-#include "executor/group_totals.h"
 #include "port/compat.h"
 
 /*
@@ -62,14 +61,27 @@ extern void core_aggregates_add_value(AggState *aggregates, int set,
 
 /*
  * Makes the results of the present group of a set, and returns the row that it
- * emits; NULL if the HAVING clause leaves it out.  "totals" makes results that
- * do not follow from core's states; NULL if there are none.  "first" is a row of
- * the group, or empty if this has none.  The columns that are not of the set
- * become NULL in it, so the caller begins with the first set.  What is returned
- * is valid until the next call.
+ * emits; NULL if the HAVING clause leaves it out.  "first" is a row of the
+ * group, or empty if this has none.  The columns that are not of the set become
+ * NULL in it, so the caller begins with the first set.  What is returned is
+ * valid until the next call.
  */
 extern TupleTableSlot *core_aggregates_emit(AggState *aggregates, int set,
-											GroupTotals *totals,
 											TupleTableSlot *first);
+
+/*
+ * The same in steps, for callers that have results of their own.  The first
+ * function begins a row of results, and switches to the memory context in which
+ * they are made; it returns the caller's.  The second makes the result of an
+ * aggregate.  The third emits the row, when all of ecxt_aggvalues and
+ * ecxt_aggnulls are set and the caller has switched back.
+ */
+extern MemoryContext core_aggregates_begin_results(AggState *aggregates,
+												   int set,
+												   TupleTableSlot *first);
+extern Datum core_aggregates_result(AggState *aggregates, int aggno,
+									bool *isnull);
+extern TupleTableSlot *core_aggregates_end_results(AggState *aggregates,
+												   TupleTableSlot *first);
 
 #endif							/* GPUSORT_CORE_AGGREGATES_H */

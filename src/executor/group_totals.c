@@ -121,6 +121,15 @@ init_total(GroupTotals *all, GroupTotal *total, AggStatePerTrans transition)
 	return true;
 }
 
+/* Does an aggregate make its result of an exact sum, not of core's state? */
+static inline bool
+is_exact(const GroupTotals *all, int aggno)
+{
+	int			transno = all->aggregates->peragg[aggno].transno;
+
+	return all->totals[transno].kind == TOTAL_EXACT;
+}
+
 /*
  * Prepares the results of exact sums; false if one of them is none that is made
  * here, as where states are emitted for another Agg.
@@ -137,7 +146,7 @@ init_results(GroupTotals *all)
 	{
 		AggStatePerAgg aggregate = &aggregates->peragg[i];
 
-		if (!group_totals_have_result(all, aggregate))
+		if (!is_exact(all, i))
 			continue;
 		if (aggregates->aggsplit != AGGSPLIT_SIMPLE ||
 			!exact_sum_finds(aggregates->pertrans[aggregate->transno].transfn_oid,
@@ -377,8 +386,9 @@ group_totals_store(const GroupTotals *all)
 	}
 }
 
-Datum
-group_totals_result(GroupTotals *all, int aggno, bool *isnull)
+/* Makes the result of an exact sum, in the current memory context. */
+static Datum
+make_exact_result(GroupTotals *all, int aggno, bool *isnull)
 {
 	int			transno = all->aggregates->peragg[aggno].transno;
 	GroupTotal *total = &all->totals[transno];
@@ -399,4 +409,24 @@ group_totals_result(GroupTotals *all, int aggno, bool *isnull)
 	total->sum.sum = 0;
 	return exact_result_of_state(state->transValue, total->sum.count,
 								 all->results[aggno]);
+}
+
+TupleTableSlot *
+group_totals_emit(GroupTotals *all, TupleTableSlot *first)
+{
+	AggState   *aggregates = all->aggregates;
+	ExprContext *context = aggregates->ss.ps.ps_ExprContext;
+	MemoryContext caller_context =
+		core_aggregates_begin_results(aggregates, all->set, first);
+
+	for (int i = 0; i < aggregates->numaggs; i++)
+	{
+		bool	   *isnull = &context->ecxt_aggnulls[i];
+
+		context->ecxt_aggvalues[i] = is_exact(all, i) ?
+			make_exact_result(all, i, isnull) :
+			core_aggregates_result(aggregates, i, isnull);
+	}
+	MemoryContextSwitchTo(caller_context);
+	return core_aggregates_end_results(aggregates, first);
 }

@@ -70,17 +70,11 @@ extern void group_totals_add(GroupTotals *all, TupleTableSlot *row);
 extern void group_totals_add_part(GroupTotals *all, const GroupTotals *part);
 extern void group_totals_store(const GroupTotals *all);
 
-/* Does an aggregate make its result of an exact sum, not of core's state? */
-static inline bool
-group_totals_have_result(const GroupTotals *all, const AggStatePerAgg aggregate)
-{
-	return all->totals[aggregate->transno].kind == TOTAL_EXACT;
-}
-
 /*
- * Makes that result, in the current memory context, once the totals have been
- * added to those of the next set.
+ * Emits the present group, as core_aggregates_emit() does, once the totals have
+ * been stored and added to those of the next set.
  */
-extern Datum group_totals_result(GroupTotals *all, int aggno, bool *isnull);
+extern TupleTableSlot *group_totals_emit(GroupTotals *all,
+										 TupleTableSlot *first);
 
 #endif							/* GPUSORT_GROUP_TOTALS_H */

@@ -273,7 +273,7 @@ begin_rows(GroupAggregateState *state)
 	parallel_sort_get_ready(sort);
 	state->order = sort->sort == NULL ? NULL : row_sort_order(sort->sort);
 	state->rows_stay = parallel_sort_rows_stay(sort);
-	state->tells_ties = sort->marks_ties && parallel_sort_tells_ties(sort);
+	state->tells_ties = parallel_sort_tells_ties(sort);
 	begin_reading(state);
 	state->has_begun = true;
 }
@@ -381,9 +381,9 @@ exec_group_aggregate(CustomScanState *node)
 	while (state->nemitted < state->nended || take_group(state))
 	{
 		int			set = state->nemitted++;
-		GroupTotals *totals = state->has_totals ? &state->totals[set] : NULL;
-		TupleTableSlot *result = core_aggregates_emit(state->aggregates, set,
-													  totals, state->first);
+		TupleTableSlot *result = state->has_totals ?
+			group_totals_emit(&state->totals[set], state->first) :
+			core_aggregates_emit(state->aggregates, set, state->first);
 
 		CHECK_FOR_INTERRUPTS();
 		if (result != NULL)

@@ -137,11 +137,12 @@ query_area(const OtherAggregates *others)
 static TupleTableSlot *
 emit_rows(OtherAggregates *others, TupleTableSlot *first)
 {
-	if (others->totals != NULL)
-		group_totals_store(others->totals);
-	return core_aggregates_emit(others->rows, 0, others->totals,
-								first != NULL ? first :
-								others->rows->ss.ss_ScanTupleSlot);
+	if (first == NULL)
+		first = others->rows->ss.ss_ScanTupleSlot;
+	if (others->totals == NULL)
+		return core_aggregates_emit(others->rows, 0, first);
+	group_totals_store(others->totals);
+	return group_totals_emit(others->totals, first);
 }
 
 void
@@ -198,7 +199,7 @@ other_aggregates_results(OtherAggregates *others, TupleTableSlot *first)
 		combine_shared(others);
 	else
 		combine_own(others);
-	return core_aggregates_emit(others->states, 0, NULL,
+	return core_aggregates_emit(others->states, 0,
 								others->states->ss.ss_ScanTupleSlot);
 }
 

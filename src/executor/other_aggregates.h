@@ -11,6 +11,7 @@
 #include "utils/dsa.h"
 
 #include "executor/core_aggregates.h"
+#include "executor/group_totals.h"
 
 /* The states of all processes, in shared memory. */
 typedef struct SharedStates SharedStates;

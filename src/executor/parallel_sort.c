@@ -537,6 +537,8 @@ parallel_sort_tells_ties(const ParallelSort *sort)
 {
 	const RowOrder *order;
 
+	if (!sort->marks_ties)
+		return false;
 	if (sort->sort == NULL)
 		return sort->parts != NULL && part_reader_tells_ties(sort->parts);
 	order = row_sort_order(sort->sort);

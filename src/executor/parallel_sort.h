@@ -228,8 +228,8 @@ extern bool parallel_sort_is_limited_exactly(const ParallelSort *sort);
 extern bool parallel_sort_rows_stay(const ParallelSort *sort);
 
 /*
- * Are rows marked that are equal to the row before them?  Then
- * parallel_sort_is_tie() returns whether the row that was fetched last is.
+ * Are rows marked that are equal to the row before them, as marks_ties asks?
+ * Then parallel_sort_is_tie() returns whether the row that was fetched last is.
  * "order" is that of row_sort_order(), if this process emits all rows, and
  * "number" tells how many it has emitted before.
  */
