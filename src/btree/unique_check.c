@@ -9,16 +9,18 @@
  * equal keys are neighbours in the order, or have only dead rows with the same
  * key between them.
  *
- * An order that gpusortd has made, alone or in part, is not believed.  It is
- * known to have every row once (sort_job.c, merge_plan.c).  Here, where the
- * rows are in the cache anyway, each row is compared with the one ahead of it,
- * to check that they are in order.  If the leading column is a word, or a text
- * that sorts by its bytes, mostly the first word of its key tells; otherwise
- * its values are compared.  For other columns the keys are made again, which
- * takes less time than the types' own comparators.  The comparators are called
- * only if keys are equal and not exact.  Doubtful keys need no check here: the
- * comparators have already looked at all rows of such an order
- * (row_compare.c), or have merged them.
+ * An order that gpusortd has made, alone or in part, is not believed.  Here,
+ * where the rows are in the cache anyway, each row is compared with the one
+ * ahead of it.  If keys are equal, their places in the table decide, and no two
+ * rows have the same place.  So each row must sort after the one ahead of it;
+ * then no row comes twice, and since the order has as many entries as there are
+ * rows, none is missing.
+ *
+ * If the leading column is a word, or a text that sorts by its bytes, mostly the
+ * first word of its key tells; otherwise its values are compared.  For other
+ * columns the keys are made again, which takes less time than the types' own
+ * comparators.  The comparators are called only if keys are equal and not
+ * exact, or doubtful.
  *
  *-------------------------------------------------------------------------
  */
@@ -215,15 +217,11 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 								   rows->ncolumns);
 	if (check->keys == NULL)
 		return;
-	check->neighbours = CHECK_NOTHING;
 	if (sort_keys_doubtful(check->keys))
 		return;
 	find_words(check);
 	if (check->nwords > 0 && !sort_keys_costly(check->keys))
-	{
-		check->neighbours = CHECK_VALUES;
 		return;
-	}
 	check->neighbours = CHECK_KEYS;
 	check->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
 	/* only columns that are replaced are looked at */
@@ -427,7 +425,7 @@ is_after(const UniqueCheck *check, const IndexRow *row,
 		if (column->kind == WORD_OF_TEXT)
 			break;
 	}
-	return compare_rows(check->cheapest, equal, previous, row) <= 0;
+	return compare_rows(check->cheapest, equal, previous, row) < 0;
 }
 
 /*
@@ -525,7 +523,7 @@ are_keys_in_order(UniqueCheck *check, const IndexRow *previous,
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		make_keys(check, previous, found[i]);
-		if (previous != NULL && compare_keys(check, previous, found[i]) > 0)
+		if (previous != NULL && compare_keys(check, previous, found[i]) >= 0)
 			return false;
 		previous = found[i];
 		check->previous_key.nwords = check->key.nwords;
@@ -542,11 +540,11 @@ verify_order(const UniqueCheck *check, const IndexRow *previous,
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		if (previous != NULL &&
-			compare_rows(check->columns, 0, previous, found[i]) > 0)
+			compare_rows(check->columns, 0, previous, found[i]) >= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("gpusort: rows are out of order"),
-					 errdetail("Entry " UINT64_FORMAT " of the order sorts before the one ahead of it.",
+					 errdetail("Entry " UINT64_FORMAT " of the order does not sort after the one ahead of it.",
 							   position + i)));
 		previous = found[i];
 	}

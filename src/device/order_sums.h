@@ -17,7 +17,8 @@
  * bits that have changed cancel out less than once in 2^64 times.  A bitmap of
  * the rows seen would leave no chance at all, but each row would read and
  * write memory at a random place.  That took twice as long as to copy and to
- * check the order, while all workers of the statement wait.
+ * check the order, while all workers of the statement wait.  B-trees need no
+ * such trust (unique_check.c).
  *
  *-------------------------------------------------------------------------
  */

@@ -203,16 +203,12 @@ static inline bool
 is_next_in_group(GroupAggregateState *state)
 {
 	int			ncolumns = state->planned.ngroup_columns;
-	bool		is_tie;
 
 	if (!state->has_next)
 		return false;
-	if (!state->tells_ties)
-		return first_difference(state, ncolumns) == ncolumns;
-	is_tie = parallel_sort_is_tie(&state->sort, state->order,
-								  state->nfetched - 1);
-	Assert(is_tie == (first_difference(state, ncolumns) == ncolumns));
-	return is_tie;
+	return state->tells_ties ?
+		parallel_sort_is_tie(&state->sort, state->order, state->nfetched - 1) :
+		first_difference(state, ncolumns) == ncolumns;
 }
 
 /*

@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "settings.h"
 #include "sort/equal_rows.h"
 #include "sort/group_limit.h"
 #include "sort/group_starts.h"
@@ -341,6 +342,18 @@ group_limit_of_nulls(GroupLimit *limit, uint64 nnulls)
 		Min(nnulls, group_limit_count(limit)) : nnulls;
 }
 
+/* Raises an error if rows are out of order, some of which will be gone. */
+static void
+verify_order(RowOrder *order)
+{
+	for (uint64 entry = 0; entry < order->store->nrows; entry++)
+	{
+		if (entry % STRETCH_ENTRIES == 0)
+			CHECK_FOR_INTERRUPTS();
+		row_order_verify(order, entry);
+	}
+}
+
 void
 group_limit_apply(GroupLimit *limit, RowOrder *order)
 {
@@ -348,6 +361,8 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 
 	if (nrows == 0)
 		return;
+	if (gpusort_verify)
+		verify_order(order);
 	(void) group_limit_count(limit);
 	order->limited_exactly = true;
 	order->prefetched.count = 0;

@@ -636,14 +636,27 @@ row_order_fetch_values(RowOrder *order, uint64 entry)
 void
 row_order_verify(RowOrder *order, uint64 entry)
 {
-	if (entry > 0 &&
-		row_order_compare(order, row_order_get(order, entry - 1),
-						  row_order_get(order, entry)) > 0)
+	int			comparison;
+
+	if (entry == 0)
+		return;
+	comparison = row_order_compare(order, row_order_get(order, entry - 1),
+								   row_order_get(order, entry));
+	if (comparison > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("gpusort: rows are out of order"),
 				 errdetail("Entry " UINT64_FORMAT " of the order, row %u, sorts before the one ahead of it, row %u.",
 						   entry, ORDER_ROW(order->entries[entry]),
+						   ORDER_ROW(order->entries[entry - 1]))));
+	if (order->has_ties &&
+		row_order_is_tie(order, entry) != (comparison == 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("gpusort: equal rows are marked wrongly"),
+				 errdetail("Entry " UINT64_FORMAT " of the order, row %u, is %s the one ahead of it, row %u.",
+						   entry, ORDER_ROW(order->entries[entry]),
+						   comparison == 0 ? "equal to" : "not equal to",
 						   ORDER_ROW(order->entries[entry - 1]))));
 }
 

@@ -88,6 +88,44 @@ foreach my $way (sort keys %sorts)
 	have_it('');
 }
 
+# The sums by which an order is checked can be deceived, as here on purpose; gpusort.verify looks at each row.
+have_it('cancelled');
+my ($deceived, $deceived_err) = psql($sort);
+like("$deceived$deceived_err", qr/^8000\|\d+\|\w+$/, 'a sort goes on with an order whose errors cancel out');
+isnt($deceived, $native, 'in which rows have taken the places of others');
+($deceived, $deceived_err) = psql("SET gpusort.verify = on; $sort");
+like($deceived_err, qr/ERROR:  gpusort: the order is not a permutation of the rows/, 'which gpusort.verify sees');
+have_it('');
+
+# What comes of wrong marks of equal rows, and of wrong neighbours of which some are left out, is wrong; gpusort.verify finds both.
+$node->safe_psql('postgres', 'CREATE TABLE grouped WITH (parallel_workers = 2) AS SELECT id, k, few FROM rows; ANALYZE grouped');
+my %consumers = (
+	'count(DISTINCT)' => 'SELECT count(DISTINCT k) FROM grouped;',
+	'DISTINCT' => 'SELECT count(*) FROM (SELECT DISTINCT k, few FROM grouped) s;',
+	'groups' => 'SELECT count(*), sum(l) FROM (SELECT k, few, length(json_agg(id)::text) l FROM grouped GROUP BY k, few) s;',
+	'first rows of groups' => 'SELECT sum(id) FROM (SELECT DISTINCT ON (few) id FROM grouped ORDER BY few, id) s;');
+my %processes = (
+	'in one process' => '',
+	'with workers' => 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0; SET gpusort.get_shared_row_cost = 0;');
+my $unhashed = 'SET enable_hashagg = off; SET cpu_tuple_cost = 0.1; SET gpusort.verify = on;';
+foreach my $consumer (sort keys %consumers)
+{
+	my ($lie, $error) = $consumer eq 'first rows of groups' ? ('swap', 'rows are out of order') : ('ties', 'equal rows are marked wrongly');
+	my ($expected) = psql("SET gpusort.enable = off; $consumers{$consumer}");
+	foreach my $processes (sort keys %processes)
+	{
+		my $script = "$unhashed $processes{$processes} $consumers{$consumer}";
+		my ($out, $err) = psql($script);
+		is("$out$err", $expected, "$consumer $processes, with nothing wrong");
+		have_it($lie);
+		($out, $err) = psql($script);
+		have_it('');
+		like("$out$err", qr/ERROR:  gpusort: $error/, "and with wrong orders ($lie)");
+	}
+}
+my ($plan) = psql("$unhashed $processes{'with workers'} EXPLAIN (COSTS OFF) $consumers{groups}");
+like($plan, qr/Parallel Custom Scan \(GpuSortGroupAggregate\)/, 'groups are emitted by all processes');
+
 # Index builds.
 my %builds = (
 	'in memory' => '',
@@ -117,7 +155,7 @@ my $all_pages = build_all('SET gpusort.enable = off;', @tied_columns);
 unlike($all_pages, qr/ERROR/, 'PostgreSQL builds all indexes');
 foreach my $way (sort keys %builds)
 {
-	foreach my $lie ('repeat', 'swap')
+	foreach my $lie ('repeat', 'cancelled', 'swap')
 	{
 		my ($faults, $on_device) = ($node->counter('device_faults'), $node->counter('indexes_device'));
 		have_it($lie);
