@@ -215,9 +215,7 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 	check->neighbours = CHECK_VALUES;
 	check->keys = sort_keys_create(rows->descriptor, rows->columns,
 								   rows->ncolumns);
-	if (check->keys == NULL)
-		return;
-	if (sort_keys_doubtful(check->keys))
+	if (check->keys == NULL || sort_keys_doubtful(check->keys))
 		return;
 	find_words(check);
 	if (check->nwords > 0 && !sort_keys_costly(check->keys))

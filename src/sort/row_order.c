@@ -660,6 +660,16 @@ row_order_verify(RowOrder *order, uint64 entry)
 						   ORDER_ROW(order->entries[entry - 1]))));
 }
 
+void
+row_order_verify_all(RowOrder *order)
+{
+	for (uint64 entry = 0; entry < order->nentries; entry++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_order_verify(order, entry);
+	}
+}
+
 /*
  * The comparators decide what keys have not decided.  If they find that the
  * keys are wrong, the order stays unset.

@@ -258,8 +258,12 @@ extern int	row_order_encode(RowOrder *order, const void *row,
 							 uint64_t *words);
 extern int	row_order_compare(RowOrder *order, const void *a, const void *b);
 
-/* Raises an error if this entry and the one before it are out of order. */
+/*
+ * Raise an error if this entry and the one before it, or any two neighbours, are
+ * out of order, or wrongly marked as equal.
+ */
 extern void row_order_verify(RowOrder *order, uint64 entry);
+extern void row_order_verify_all(RowOrder *order);
 
 /*
  * Bytes that the rows added so far take beside the store.  If their keys were

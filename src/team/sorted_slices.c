@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "miscadmin.h"
 
 #include "port/cache_lines.h"
 #include "settings.h"
@@ -50,17 +49,6 @@ typedef struct SliceMaker
 	uint64		nprefetched;
 } SliceMaker;
 
-/* Raises an error if rows are out of order. */
-static void
-verify_order(RowOrder *order)
-{
-	for (uint64 entry = 0; entry < order->nentries; entry++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		row_order_verify(order, entry);
-	}
-}
-
 void
 shared_slices_init(SharedSlices *shared)
 {
@@ -82,7 +70,7 @@ shared_slices_share(SharedSlices *shared, SharedParts *parts,
 	uint64		nrows = order->nentries;
 
 	if (gpusort_verify)
-		verify_order(order);
+		row_order_verify_all(order);
 	shared->slice_rows = slice_rows;
 	shared_parts_set(parts, false, (nrows + slice_rows - 1) / slice_rows,
 					 nrows);
