@@ -279,9 +279,11 @@ test_failing_part(void)
 	char		reason[MESSAGE_TEXT_SIZE];
 	Client		client;
 	Daemon		daemon;
+	IdleState	before;
 
 	host_fault = "1";
 	daemon = start_small_devices(2);
+	before = idle_state(&daemon);
 	set = make_keys(1, rows_for_devices(&daemon, 1, 1.2), 1);
 	if (begin(&daemon, &client, 1, set.nrows) && push_keys(&client, &set) &&
 		send_run(&client, set.nrows) &&
@@ -295,6 +297,8 @@ test_failing_part(void)
 	if (connect_client(&daemon, &client) && say_hello(&client, 1, set.nrows))
 		(void) expect_failure(&client, "too large a job", NULL);
 	hang_up(&client);
+	/* the failed job gives its memory back after it has said why it failed */
+	check_released(&daemon, &before);
 	(void) do_job(&daemon, 1, 1000, 1);
 	free_keys(&set);
 	stop(&daemon);
